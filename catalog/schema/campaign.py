@@ -1,0 +1,284 @@
+"""The campaign file: one contract, its candidates, the load matrix, and what may be spent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, model_validator
+
+from catalog.lengths import Lengths, parse_lengths
+from catalog.schema.fields import (
+    Bandwidth,
+    Bytes,
+    Compute,
+    Cost,
+    Duration,
+    Money,
+    Points,
+    Price,
+    Rate,
+    Share,
+    Strict,
+    Throughput,
+)
+from catalog.schema.offer import Commitment
+
+LengthField = Annotated[
+    Lengths,
+    PlainValidator(lambda value: value if isinstance(value, Lengths) else parse_lengths(value)),
+    WithJsonSchema(
+        {
+            "type": ["integer", "string"],
+            "examples": [1024, "normal:1024:64:2048", "uniform:256:2048", "file:lengths.txt"],
+        }
+    ),
+]
+ItlStatistic = Literal["tpot", "p95_gap", "max_gap"]
+
+
+class Slo(Strict):
+    """Latency limits and the share of requests that must keep both."""
+
+    ttft: Duration | None = None
+    itl: Duration | None = None
+    itl_statistic: ItlStatistic = "tpot"
+    ttft_counts: Literal["any_token", "answer_token"] = "any_token"
+    percentile: float = Field(default=95, gt=50, lt=100)
+    goodput: Share | None = None
+
+
+class Offline(Strict):
+    """A contract without latency limits: work per hour, or work by a deadline."""
+
+    tokens_per_hour: Throughput | None = None
+    requests_per_hour: Rate | None = None
+    requests: int | None = Field(default=None, ge=1)
+    deadline: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one_goal(self) -> Offline:
+        goals = (self.tokens_per_hour, self.requests_per_hour, self.deadline)
+        if sum(goal is not None for goal in goals) != 1:
+            raise ValueError(
+                "offline needs exactly one of tokens_per_hour, requests_per_hour, deadline"
+            )
+        if (self.deadline is None) != (self.requests is None):
+            raise ValueError("a deadline needs the number of requests to finish by then")
+        return self
+
+
+class Quality(Strict):
+    """How far answers may fall behind the reference precision."""
+
+    reference: str = "bfloat16"
+    max_loss: float = Field(default=0, ge=0)
+    margin: Points | None = None
+    tasks: tuple[str, ...] = ()
+
+
+class Demand(Strict):
+    """Traffic to size a fleet for."""
+
+    peak: Rate
+    mean: Rate
+    headroom: Share | None = None
+    spare: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _peak_above_mean(self) -> Demand:
+        if self.mean.value > self.peak.value:
+            raise ValueError("the mean rate is above the peak; swap them")
+        return self
+
+
+class PrecisionPair(Strict):
+    """Number formats that the contract asks for."""
+
+    weights: str = "bfloat16"
+    kv_cache: str = "bfloat16"
+
+
+class Contract(Strict):
+    """What must hold: the model, the lengths, the load, the limits."""
+
+    model: str
+    precision: PrecisionPair = PrecisionPair()
+    prompt_tokens: LengthField
+    output_tokens: LengthField
+    output: Literal["forced", "natural"] = "forced"
+    cached_prefix_tokens: int = Field(default=0, ge=0)
+    concurrency: int | None = Field(default=None, ge=1)
+    rate: Rate | None = None
+    offline: Offline | None = None
+    slo: Slo = Slo()
+    quality: Quality | None = None
+    demand: Demand | None = None
+    cost_ceiling: Cost | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_load(self) -> Contract:
+        if self.concurrency is None and self.rate is None and self.offline is None:
+            raise ValueError("a contract needs concurrency, rate or offline")
+        if self.offline is not None and (self.slo.ttft or self.slo.itl):
+            raise ValueError(
+                "an offline contract has no latency limits; drop slo.ttft and slo.itl"
+            )
+        if (
+            self.cached_prefix_tokens
+            and self.cached_prefix_tokens >= self.prompt_tokens.maximum
+        ):
+            raise ValueError("cached_prefix_tokens must be below the prompt's length")
+        return self
+
+
+class CandidateAssumptions(Strict):
+    """What this campaign assumes about a candidate, in place of the catalog's assumptions."""
+
+    bandwidth: Bandwidth | None = None
+    compute: Compute | None = None
+    workspace: Bytes | None = None
+    price: Price | None = None
+
+
+class Speculation(Strict):
+    """Speculative decoding: γ draft tokens per step."""
+
+    draft_tokens: int = Field(ge=1, le=16)
+    method: str = "draft"
+    draft_model: str | None = None
+
+
+class Candidate(Strict):
+    """Offer or device × runtime × precision × parallelism; or an endpoint as it stands."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    offer: str | None = None
+    device: str | None = None
+    device_count: int = Field(default=1, ge=1)
+    tensor_parallel: int = Field(default=1, ge=1)
+    pipeline_parallel: int = Field(default=1, ge=1)
+    data_parallel: int = Field(default=1, ge=1)
+    expert_parallel: int = Field(default=1, ge=1)
+    sequence_parallel: int = Field(default=1, ge=1)
+    context_parallel: int = Field(default=1, ge=1)
+    link: str | None = None
+    replicas_per_host: int | None = Field(default=None, ge=1)
+    runtime: str | None = None
+    version: str | None = None
+    precision: str | None = None
+    kv_precision: str | None = None
+    checkpoint: str = "hub"
+    driver: str | None = None
+    speculation: Speculation | None = None
+    offload: Bytes | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    image: str | None = None
+    extra_args: tuple[str, ...] = ()
+    extra_env: dict[str, str] = Field(default_factory=dict)
+    assumptions: CandidateAssumptions = CandidateAssumptions()
+    host: str | None = None
+    endpoint: tuple[str, ...] = ()
+    price: Price | Cost | None = None
+    api_key_env: str | None = None
+    replicas: int | None = Field(default=None, ge=1)
+
+    @field_validator("version", mode="before")
+    @classmethod
+    def _version_is_text(cls, value: object) -> object:
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            raise ValueError(f"{value!r} reads as a number; quote the version")
+        return value
+
+    @model_validator(mode="after")
+    def _somewhere_to_run(self) -> Candidate:
+        if self.endpoint:
+            if self.offer or self.device or self.host or self.runtime:
+                raise ValueError(
+                    "an endpoint is measured as it is: drop offer, device, host, runtime"
+                )
+            return self
+        if self.offer is None and self.device is None and self.host is None:
+            raise ValueError("a candidate needs an offer, a device, a host or an endpoint")
+        if self.runtime is None:
+            raise ValueError("a candidate needs a runtime (or an endpoint)")
+        ranks = self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+        if ranks > self.device_count:
+            raise ValueError(
+                f"{ranks} ranks need {ranks} devices but device_count is {self.device_count}"
+            )
+        return self
+
+
+class Matrix(Strict):
+    """Load points, repetition and warm-up (the lesson's controlled variables)."""
+
+    concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 24, 32)
+    rates: Literal["search"] | tuple[Rate, ...] = ()
+    max_in_flight: int | None = Field(default=None, ge=1)
+    requests: int = Field(default=200, ge=1)
+    duration: Duration | None = None
+    warmup: Literal["adaptive", "fixed"] = "adaptive"
+    warmup_requests: int = Field(default=100, ge=0)
+    replications: int = Field(default=5, ge=1)
+    seed: int = Field(default=42, ge=0)
+
+    @field_validator("concurrency")
+    @classmethod
+    def _positive_streams(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if any(streams < 1 for streams in value):
+            raise ValueError("a concurrency below 1 sends nothing")
+        return tuple(dict.fromkeys(value))
+
+
+class Screening(Strict):
+    """What to spend on when the paper does not say yes."""
+
+    unlikely: Literal["skip", "measure"] = "skip"
+    unknown: Literal["skip", "measure"] = "skip"
+
+
+class Budget(Strict):
+    """What a campaign may spend at most."""
+
+    usd: Money | None = None
+    hours: float | None = Field(default=None, gt=0)
+
+    @field_validator("usd", mode="before")
+    @classmethod
+    def _plain_dollars(cls, value: object) -> object:
+        """The key names the unit, so a bare number is allowed here: ``usd: 50``."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return f"${value}"
+        return value
+
+
+class Campaign(Strict):
+    """One question with its candidates: ``screen``, ``plan`` and ``compare`` take this file."""
+
+    schema_version: Literal[1]
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    question: str | None = None
+    contract: Contract
+    candidates: tuple[Candidate, ...] = ()
+    matrix: Matrix = Matrix()
+    screening: Screening = Screening()
+    budget: Budget = Budget()
+    load_from: str = "candidate"
+    incumbent: str | None = None
+    switch_if_saves: Share | None = None
+    commitments: tuple[Commitment, ...] = ("on-demand",)
+    i_accept_oom: bool = False
+    store: str = "runs"
+    exploratory: bool = False
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Campaign:
+        names = [candidate.name for candidate in self.candidates]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated:
+            raise ValueError(f"two candidates are called {repeated!r}; names must differ")
+        if self.incumbent is not None and self.incumbent not in names:
+            raise ValueError(
+                f"incumbent {self.incumbent!r} is not a candidate ({', '.join(names)})"
+            )
+        return self

@@ -1,0 +1,156 @@
+"""Field types shared by all files: quantities with their unit, facts with their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
+
+from catalog.quantity import EXAMPLES, UNVERIFIED, Basis, Dimension, Quantity, parse
+
+_FACT_KEYS = {"value", "source", "date", "basis", "note"}
+
+
+class Strict(BaseModel):
+    """A mapping in a file: unknown keys are refused, values do not change after loading."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True
+    )
+
+
+def _assumed(dimension: Dimension) -> PlainValidator:
+    """A quantity that a contract or campaign states: its source is the file itself."""
+
+    def read(value: object) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        number, unit = parse(value, dimension)
+        return Quantity(
+            value=_not_negative(number, value),
+            unit=unit,
+            basis=Basis.ASSUMPTION,
+            source="stated in the campaign",
+        )
+
+    return PlainValidator(read)
+
+
+def _fact(dimension: Dimension) -> PlainValidator:
+    """A catalog fact: ``{value, source, date, basis}``, its source a key of ``sources``."""
+
+    def read(value: object, info: ValidationInfo) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        if not isinstance(value, Mapping):
+            raise ValueError(
+                f"{value!r} has no source; write {{value: {EXAMPLES[dimension]}, source: …}}"
+            )
+        return _read_fact(value, dimension, info.context or {})
+
+    return PlainValidator(read)
+
+
+def _read_fact(
+    entry: Mapping[str, Any], dimension: Dimension, context: Mapping[str, Any]
+) -> Quantity:
+    unknown = sorted(set(entry) - _FACT_KEYS)
+    if unknown:
+        raise ValueError(
+            f"unknown key {unknown[0]!r}; a fact has {', '.join(sorted(_FACT_KEYS))}"
+        )
+    if "value" not in entry or "source" not in entry:
+        raise ValueError("a fact needs both value and source (source: unverified is honest)")
+    number, unit = parse(entry["value"], dimension)
+    source, when = _source(str(entry["source"]), context.get("sources", {}))
+    stated = entry.get("date")
+    return Quantity(
+        value=_not_negative(number, entry["value"]),
+        unit=unit,
+        basis=Basis(entry.get("basis", Basis.SPECIFICATION)),
+        source=source,
+        date=read_date(stated) if stated is not None else when,
+    )
+
+
+def _source(key: str, sources: Mapping[str, Mapping[str, Any]]) -> tuple[str, date | None]:
+    if key.startswith(UNVERIFIED):
+        return key, None
+    if key not in sources:
+        known = ", ".join(sorted(sources)) or "none"
+        raise ValueError(f"source {key!r} is not under sources: (known: {known}, unverified)")
+    entry = sources[key]
+    return str(entry["title"]), read_date(entry["date"]) if entry.get("date") else None
+
+
+def _not_negative(number: float, seen: object) -> float:
+    if number < 0:
+        raise ValueError(f"{seen!r} is negative; give the amount itself")
+    return number
+
+
+def read_date(value: object) -> date:
+    """A day written ``2026-08-22``; anything else is refused."""
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a date; write it as 2026-08-22") from None
+
+
+def _schema(dimension: Dimension) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "examples": [EXAMPLES[dimension]]})
+
+
+def _fact_schema(dimension: Dimension) -> WithJsonSchema:
+    return WithJsonSchema(
+        {
+            "type": "object",
+            "required": ["value", "source"],
+            "additionalProperties": False,
+            "properties": {
+                "value": {"type": "string", "examples": [EXAMPLES[dimension]]},
+                "source": {"type": "string"},
+                "date": {"type": "string", "format": "date"},
+                "basis": {"enum": [basis.value for basis in Basis]},
+                "note": {"type": "string"},
+            },
+        }
+    )
+
+
+Day = Annotated[
+    date, PlainValidator(read_date), WithJsonSchema({"type": "string", "format": "date"})
+]
+
+_D = Dimension
+Bytes = Annotated[Quantity, _assumed(_D.BYTES), _schema(_D.BYTES)]
+Bandwidth = Annotated[Quantity, _assumed(_D.BANDWIDTH), _schema(_D.BANDWIDTH)]
+Compute = Annotated[Quantity, _assumed(_D.COMPUTE), _schema(_D.COMPUTE)]
+Duration = Annotated[Quantity, _assumed(_D.TIME), _schema(_D.TIME)]
+Power = Annotated[Quantity, _assumed(_D.POWER), _schema(_D.POWER)]
+Price = Annotated[Quantity, _assumed(_D.PRICE), _schema(_D.PRICE)]
+Money = Annotated[Quantity, _assumed(_D.MONEY), _schema(_D.MONEY)]
+EnergyPrice = Annotated[Quantity, _assumed(_D.ENERGY_PRICE), _schema(_D.ENERGY_PRICE)]
+Cost = Annotated[Quantity, _assumed(_D.COST), _schema(_D.COST)]
+Rate = Annotated[Quantity, _assumed(_D.RATE), _schema(_D.RATE)]
+Throughput = Annotated[Quantity, _assumed(_D.THROUGHPUT), _schema(_D.THROUGHPUT)]
+Share = Annotated[Quantity, _assumed(_D.SHARE), _schema(_D.SHARE)]
+Points = Annotated[Quantity, _assumed(_D.POINTS), _schema(_D.POINTS)]
+
+BytesFact = Annotated[Quantity, _fact(_D.BYTES), _fact_schema(_D.BYTES)]
+BandwidthFact = Annotated[Quantity, _fact(_D.BANDWIDTH), _fact_schema(_D.BANDWIDTH)]
+ComputeFact = Annotated[Quantity, _fact(_D.COMPUTE), _fact_schema(_D.COMPUTE)]
+DurationFact = Annotated[Quantity, _fact(_D.TIME), _fact_schema(_D.TIME)]
+FrequencyFact = Annotated[Quantity, _fact(_D.FREQUENCY), _fact_schema(_D.FREQUENCY)]
+PowerFact = Annotated[Quantity, _fact(_D.POWER), _fact_schema(_D.POWER)]
+
+
+class Source(Strict):
+    """Where facts were read, and when (a snapshot's date, not today's)."""
+
+    title: str
+    date: Day | None = None

@@ -1,0 +1,32 @@
+"""A model: its config.json fields, its checkpoints, and the precision that is its reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from catalog.schema.fields import Day, Strict
+
+
+class Checkpoint(Strict):
+    """Published weights of a model in one precision."""
+
+    name: str
+    precision: str
+    gated: bool = False
+
+
+class Model(Strict):
+    """Architecture fields as the checkpoint's config.json has them; counts are computed."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    reference_precision: str = "bfloat16"
+    source: str
+    date: Day | None = None
+    verified: bool = False
+    parameters_published: int | None = Field(default=None, ge=1)
+    config: dict[str, Any]
+    notes: tuple[str, ...] = ()

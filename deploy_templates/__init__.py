@@ -1,0 +1,1 @@
+"""How a candidate is started: runtimes as data and templates."""

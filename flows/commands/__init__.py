@@ -1,0 +1,1 @@
+"""One module per verb, found by scanning this folder; each has a function ``command``."""

@@ -1,0 +1,1 @@
+"""What is known afterwards: records, statistics, decision, pages."""

@@ -1,0 +1,23 @@
+"""Tests run apart from the user's shell: own environment, loopback only."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+os.environ["RUNOFF_LOOPBACK_ONLY"] = "1"  # inherited by every process that a test starts
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test depends on what the caller's shell happens to export."""
+    for name in list(os.environ):
+        if name.startswith(("RUNOFF_", "HF_", "AWS_", "PREFECT_")) and name not in (
+            "RUNOFF_LOOPBACK_ONLY",
+            "RUNOFF_REQUIRE_ALL",
+            "RUNOFF_TEST_VLLM",
+        ):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
