@@ -8,14 +8,16 @@ import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import Any
 
-import click
 import typer
 
 from catalog.errors import CatalogError
 from flows import commands
 from flows.errors import ExitCode, Finished, RunoffError
 
+# typer carries click inside or beside it, by release; its public BadParameter leads to the base
+_CommandLineProblem: type[Any] = typer.BadParameter.__mro__[2]
 _HELP = "Choose a serving runtime and hardware with evidence: screen on paper, measure, decide."
 
 
@@ -25,6 +27,11 @@ def verbs() -> dict[str, str]:
     return {
         name.rstrip("_").replace("_", "-"): name for name in sorted(names) if name[0] != "_"
     }
+
+
+def verb_module(name: str) -> ModuleType:
+    """The module of one verb."""
+    return importlib.import_module(f"flows.commands.{name}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,12 +51,12 @@ def run(arguments: list[str]) -> int:
         return _complain(str(error), ExitCode.USAGE)
     except RunoffError as error:
         return _complain(str(error), error.exit_code)
-    except click.exceptions.Exit as ending:
+    except typer.Exit as ending:
         return ending.exit_code
-    except click.ClickException as error:
-        error.show()
+    except _CommandLineProblem as problem:
+        problem.show()
         return ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,7 +81,7 @@ def application(words: Sequence[str]) -> Callable[..., object]:
     asked = next((word for word in words if not word.startswith("-")), None)
     chosen = {asked: known[asked]} if asked in known else known
     for verb, name in chosen.items():
-        _register(app, verb, importlib.import_module(f"flows.commands.{name}"))
+        _register(app, verb, verb_module(name))
     app.callback()(_keep_verbs)
     return app
 

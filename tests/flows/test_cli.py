@@ -1,0 +1,116 @@
+"""The command line finds its verbs, and each way of ending has its exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+from catalog.errors import CatalogError
+from flows import cli
+from flows.errors import (
+    BudgetStop,
+    EvidenceError,
+    ExitCode,
+    Finished,
+    InfrastructureError,
+    NothingSurvives,
+    StillBilled,
+    UsageError,
+)
+
+ENDINGS = [
+    (CatalogError("file.yaml:3", "seen", "Do this"), 2),
+    (UsageError("--rate", "seen", "Do this"), 2),
+    (NothingSurvives("screen", "seen", "Do this"), 3),
+    (EvidenceError("cell", "seen", "Do this"), 7),
+    (InfrastructureError("launch", "seen", "Do this"), 8),
+    (BudgetStop("budget", "seen", "Do this"), 9),
+    (StillBilled("aws", "seen", "Do this"), 10),
+]
+
+
+@pytest.fixture
+def verb_that_raises(monkeypatch):
+    def plant(error: BaseException) -> None:
+        def command() -> None:
+            raise error
+
+        module = types.SimpleNamespace(command=command)
+        monkeypatch.setattr(cli, "verbs", lambda: {"try": "try_"})
+        monkeypatch.setattr(cli, "verb_module", lambda name: module)
+
+    return plant
+
+
+@pytest.mark.parametrize(("error", "code"), ENDINGS)
+def test_each_error_has_its_exit_code_and_says_where_what_and_what_to_do(
+    verb_that_raises, capsys, error, code
+):
+    verb_that_raises(error)
+
+    assert cli.run(["try"]) == code
+    assert f"{error.where}: seen. Do this" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", list(ExitCode))
+def test_a_verb_can_end_with_any_code_of_the_table(verb_that_raises, code):
+    verb_that_raises(Finished(code))
+
+    assert cli.run(["try"]) == code
+
+
+def test_an_interrupt_ends_with_130(verb_that_raises):
+    verb_that_raises(KeyboardInterrupt())
+
+    assert cli.run(["try"]) == 130
+
+
+def test_a_bug_is_called_a_bug_and_its_traceback_comes_only_on_request(
+    verb_that_raises, capsys
+):
+    verb_that_raises(ZeroDivisionError("by zero"))
+
+    assert cli.run(["try"]) == 1
+    assert "bug in runoff: ZeroDivisionError" in capsys.readouterr().err
+    with pytest.raises(ZeroDivisionError):
+        cli.run(["try", "--debug"])
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["screen", "--no-such-flag"]])
+def test_an_unknown_verb_or_flag_is_a_usage_error(arguments, capsys):
+    assert cli.run(arguments) == 2
+    assert "No such" in capsys.readouterr().err
+
+
+def test_a_new_verb_is_one_new_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "greet_twice.py").write_text(
+        'def command() -> None:\n    """Greet."""\n    print("hello hello")\n'
+    )
+    monkeypatch.setattr(cli.commands, "__path__", [*cli.commands.__path__, str(tmp_path)])
+
+    assert cli.run(["greet-twice"]) == 0
+    assert capsys.readouterr().out == "hello hello\n"
+
+
+def test_help_starts_without_prefect_boto3_paramiko_or_pandas():
+    probe = (
+        "import sys; from flows.cli import run; run(['--help']);"
+        "heavy = {'prefect', 'boto3', 'paramiko', 'pandas', 'scipy'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "screen" in done.stdout
+
+
+def test_a_closed_pipe_ends_quietly():
+    command = f"{sys.executable} -m flows.cli --help | head -c 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
