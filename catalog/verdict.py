@@ -1,0 +1,261 @@
+"""What the paper vote says: gate results, a candidate's verdict, and their JSON form.
+
+A gate result keeps its sentences as templates over its own named figures, so that thousands
+of combinations cost no text until somebody reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from catalog.quantity import Dimension, Quantity, convert, format_value, significant
+
+
+class Status(StrEnum):
+    """What one gate says of one candidate."""
+
+    PASS = "pass"  # noqa: S105 - the word for a gate that lets a candidate through
+    UNLIKELY = "unlikely"
+    REJECT = "reject"
+    UNKNOWN = "unknown"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Rank(StrEnum):
+    """Where a candidate stands among those of its screen."""
+
+    PRIMARY = "primary"
+    COST_INEFFICIENT = "cost-inefficient"
+    THIN_MARGIN = "thin-margin"
+
+
+SEVERITY = (Status.REJECT, Status.UNKNOWN, Status.UNLIKELY, Status.PASS)
+_DIMENSION = {
+    "B": Dimension.BYTES,
+    "GiB": Dimension.BYTES,
+    "s": Dimension.TIME,
+    "ms": Dimension.TIME,
+    "FLOP": Dimension.WORK,
+    "FLOP/s": Dimension.COMPUTE,
+    "B/s": Dimension.BANDWIDTH,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A figure that a gate used, with its basis and source."""
+
+    name: str
+    quantity: Quantity
+
+    def to_json(self) -> dict[str, Any]:
+        """Name, value, unit, basis, source and date."""
+        quantity = self.quantity
+        return {
+            "name": self.name,
+            "value": quantity.value,
+            "unit": quantity.unit,
+            "basis": quantity.basis.value,
+            "source": quantity.source or None,
+            "date": quantity.date.isoformat() if quantity.date else None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """One gate's answer: status, the clause it rests on, both columns, and how they came.
+
+    ``bound`` is proof, ``assumption`` is the lesson's rule or an assumed rate, ``limit`` what
+    the contract or the device allows. ``margin`` is the share of the limit that is left
+    (negative: violated), by the bound for a reject, else by the worse of both columns.
+    """
+
+    gate: str
+    status: Status
+    clause: str = ""
+    bound: Quantity | None = None
+    assumption: Quantity | None = None
+    limit: Quantity | None = None
+    margin: float | None = None
+    formula: str = ""
+    inputs: tuple[Input, ...] = ()
+    details: Mapping[str, Quantity | str] = field(default_factory=dict)
+    lesson: Mapping[str, Quantity] = field(default_factory=dict)
+    open_questions: tuple[str, ...] = ()
+    because: str = ""
+    working: str = ""
+    rule: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the status is what it is, in one sentence with its numbers."""
+        return self._filled(self.because)
+
+    @property
+    def explanation(self) -> str:
+        """The formula with its numbers and units, then the lesson's rule that applies."""
+        return "\n".join(part for part in (self._filled(self.working), self.rule) if part)
+
+    def _filled(self, template: str) -> str:
+        return template.format_map(dict(self._figures())) if template else ""
+
+    def _figures(self) -> Iterator[tuple[str, _Shown]]:
+        for name in ("bound", "assumption", "limit"):
+            yield name, _Shown(getattr(self, name))
+        for entry in self.inputs:
+            yield entry.name, _Shown(entry.quantity)
+        for name, detail in self.details.items():
+            yield name, _Shown(detail)
+        for name, figure in self.lesson.items():
+            yield f"lesson_{name}", _Shown(figure)
+        yield "clause", _Shown(self.clause)
+
+    def to_json(self) -> dict[str, Any]:
+        """The gate as ``--json`` prints it: null where there is no figure."""
+        return {
+            "gate": self.gate,
+            "status": self.status.value,
+            "clause": self.clause or None,
+            "bound": quantity_json(self.bound),
+            "assumption": quantity_json(self.assumption),
+            "limit": quantity_json(self.limit),
+            "margin": self.margin,
+            "formula": self.formula,
+            "inputs": [entry.to_json() for entry in self.inputs],
+            "reason": self.reason,
+            "explanation": self.explanation,
+            "details": {name: _detail_json(value) for name, value in self.details.items()},
+            "lesson": {name: quantity_json(value) for name, value in self.lesson.items()},
+            "open_questions": list(self.open_questions),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One candidate after all gates: the worst of them, its price and its best case.
+
+    ``verdict`` is never ``not_applicable``. ``best_usd_per_1m_output`` is what a million
+    output tokens would cost at the bound; None for a reject or an unknown price. ``parity``
+    says whether the precision is the contract's. ``notes`` say what was taken from where
+    (a user's own catalog entry, an assumed price, a version that was not pinned).
+    """
+
+    name: str
+    verdict: Status
+    gates: tuple[GateResult, ...]
+    decided_by: str | None = None
+    clause: str | None = None
+    ranks: tuple[Rank, ...] = ()
+    parity: str = "contract"
+    offer: str | None = None
+    device: str | None = None
+    device_title: str | None = None
+    device_count: int | None = None
+    tensor_parallel: int | None = None
+    precision: str | None = None
+    kv_precision: str | None = None
+    runtime: str | None = None
+    version: str | None = None
+    replicas_per_host: int | None = None
+    sold_as: str | None = None
+    commitment: str | None = None
+    price_usd_per_hour: float | None = None
+    best_usd_per_1m_output: float | None = None
+    best_tokens_per_hour: float | None = None
+    stale: bool = False
+    notes: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+
+    def gate(self, name: str) -> GateResult:
+        """The result of the gate called ``name`` (KeyError where there is none)."""
+        for result in self.gates:
+            if result.gate == name:
+                return result
+        raise KeyError(name)
+
+    @property
+    def reason(self) -> str:
+        """The deciding gate's sentence; empty for a pass."""
+        return self.gate(self.decided_by).reason if self.decided_by else ""
+
+    @property
+    def margin(self) -> float | None:
+        """The smallest margin over all gates that have one."""
+        margins = [gate.margin for gate in self.gates if gate.margin is not None]
+        return min(margins, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The candidate as ``--json`` prints it."""
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        return plain | {
+            "verdict": self.verdict.value,
+            "ranks": [rank.value for rank in self.ranks],
+            "reason": self.reason or None,
+            "notes": list(self.notes),
+            "open_questions": list(self.open_questions),
+            "gates": [gate.to_json() for gate in self.gates],
+        }
+
+
+_PLAIN = (
+    "name",
+    "offer",
+    "device",
+    "device_count",
+    "tensor_parallel",
+    "precision",
+    "kv_precision",
+    "runtime",
+    "version",
+    "replicas_per_host",
+    "sold_as",
+    "commitment",
+    "decided_by",
+    "clause",
+    "parity",
+    "price_usd_per_hour",
+    "best_usd_per_1m_output",
+    "best_tokens_per_hour",
+    "stale",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A figure inside a sentence: ``{name}`` in a readable unit, ``{name:GB}`` in that one."""
+
+    figure: Quantity | str | None
+
+    def __format__(self, unit: str) -> str:
+        if self.figure is None:
+            return "unknown"
+        if isinstance(self.figure, str):
+            return self.figure
+        return shown(self.figure, unit)
+
+
+def shown(quantity: Quantity, unit: str = "") -> str:
+    """The quantity with four significant digits, in ``unit`` where one is given."""
+    if not unit:
+        return format_value(quantity.value, quantity.unit, digits=4)
+    dimension = _DIMENSION[quantity.unit]
+    value = convert(quantity.value, unit, from_unit=quantity.unit, dimension=dimension)
+    return f"{significant(value, 4)} {unit}"
+
+
+def quantity_json(quantity: Quantity | None) -> dict[str, Any] | None:
+    """Value, unit and basis; None for none."""
+    if quantity is None:
+        return None
+    return {
+        "value": quantity.value,
+        "unit": quantity.unit,
+        "basis": quantity.basis.value,
+    }
+
+
+def _detail_json(detail: Quantity | str) -> dict[str, Any] | str | None:
+    return detail if isinstance(detail, str) else quantity_json(detail)
