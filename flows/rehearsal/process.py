@@ -1,0 +1,105 @@
+"""The life of a rehearsal process: loading, serving, and stopping on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+from flows.rehearsal.server import Server
+from flows.rehearsal.settings import LifecycleSettings, Settings
+from flows.rehearsal.truth import write_truth
+
+FORCED_EXIT_CODE = 1
+
+
+def serve(settings: Settings) -> int:
+    """Serve until a signal; returns the exit code. Writes the truth file at the end."""
+    return uvloop.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    loop = asyncio.get_running_loop()
+    server = Server(settings, loop)
+    stop = Stop(server, settings.lifecycle)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.asked)
+    gc.freeze()
+    _begin(server, settings.lifecycle, loop)
+    code = await stop.exit_code
+    server.close()
+    if settings.truth is not None:
+        write_truth(Path(settings.truth), server.truth, server.engine.overruns)
+    return code
+
+
+def _begin(
+    server: Server, lifecycle: LifecycleSettings, loop: asyncio.AbstractEventLoop
+) -> None:
+    """Announce the address and start to load."""
+    for line in lifecycle.log_lines:
+        _say(line, sys.stderr.fileno())
+    refuses = lifecycle.while_loading == "refuse"
+    is_loading = lifecycle.never_ready or lifecycle.load_s > 0
+    if refuses and is_loading:
+        _say(f"loading, will listen on {server.url}", sys.stdout.fileno())
+    else:
+        _listen(server)
+    if lifecycle.die_after_s is not None:
+        loop.call_later(lifecycle.die_after_s, os._exit, lifecycle.exit_code)
+    if lifecycle.never_ready:
+        return
+    if is_loading:
+        loop.call_later(lifecycle.load_s, _ready, server, refuses)
+    else:
+        _ready(server, False)
+
+
+def _ready(server: Server, listens_now: bool) -> None:
+    server.become_ready()
+    if listens_now:
+        _listen(server)
+
+
+def _listen(server: Server) -> None:
+    server.listen()
+    _say(f"listening on {server.url}", sys.stdout.fileno())
+
+
+def _say(line: str, descriptor: int) -> None:
+    os.write(descriptor, (line + "\n").encode())
+
+
+class Stop:
+    """Ends the process on a signal: at once, or when the last client has left."""
+
+    def __init__(self, server: Server, lifecycle: LifecycleSettings) -> None:
+        self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._server = server
+        self._waits = lifecycle.term_waits_for_clients
+        self._asked = False
+
+    def asked(self) -> None:
+        """Take a signal: the second one ends a waiting server by force."""
+        if self._asked:
+            self._end(FORCED_EXIT_CODE)
+            return
+        self._asked = True
+        if self._waits and self._server.is_busy:
+            self._server.stop_listening()
+            self._server.on_idle = self._check
+        else:
+            self._end(0)
+
+    def _check(self) -> None:
+        if not self._server.is_busy:
+            self._end(0)
+
+    def _end(self, code: int) -> None:
+        if not self.exit_code.done():
+            self.exit_code.set_result(code)
