@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from catalog.lengths import Lengths, parse_lengths
 from catalog.schema.fields import (
@@ -13,19 +20,33 @@ from catalog.schema.fields import (
     Compute,
     Cost,
     Duration,
+    Flag,
     Money,
     Points,
     Price,
     Rate,
+    Real,
     Share,
     Strict,
     Throughput,
+    Whole,
 )
 from catalog.schema.offer import Commitment
 
+
+def _read_lengths(value: object, info: ValidationInfo) -> Lengths:
+    """Lengths of a ``file:`` form come from the reader that the file's loader passes."""
+    if isinstance(value, Lengths):
+        return value
+    read = (info.context or {}).get("read_lengths")
+    if read is not None and isinstance(value, str) and value.startswith("file:"):
+        return parse_lengths(value, read(value.removeprefix("file:").strip()))
+    return parse_lengths(value)
+
+
 LengthField = Annotated[
     Lengths,
-    PlainValidator(lambda value: value if isinstance(value, Lengths) else parse_lengths(value)),
+    PlainValidator(_read_lengths),
     WithJsonSchema(
         {
             "type": ["integer", "string"],
@@ -43,7 +64,7 @@ class Slo(Strict):
     itl: Duration | None = None
     itl_statistic: ItlStatistic = "tpot"
     ttft_counts: Literal["any_token", "answer_token"] = "any_token"
-    percentile: float = Field(default=95, gt=50, lt=100)
+    percentile: Real = Field(default=95, gt=50, lt=100)
     goodput: Share | None = None
 
 
@@ -52,7 +73,7 @@ class Offline(Strict):
 
     tokens_per_hour: Throughput | None = None
     requests_per_hour: Rate | None = None
-    requests: int | None = Field(default=None, ge=1)
+    requests: Whole | None = Field(default=None, ge=1)
     deadline: Duration | None = None
 
     @model_validator(mode="after")
@@ -71,7 +92,7 @@ class Quality(Strict):
     """How far answers may fall behind the reference precision."""
 
     reference: str = "bfloat16"
-    max_loss: float = Field(default=0, ge=0)
+    max_loss: Real = Field(default=0, ge=0)
     margin: Points | None = None
     tasks: tuple[str, ...] = ()
 
@@ -82,7 +103,7 @@ class Demand(Strict):
     peak: Rate
     mean: Rate
     headroom: Share | None = None
-    spare: int = Field(default=0, ge=0)
+    spare: Whole = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _peak_above_mean(self) -> Demand:
@@ -106,8 +127,8 @@ class Contract(Strict):
     prompt_tokens: LengthField
     output_tokens: LengthField
     output: Literal["forced", "natural"] = "forced"
-    cached_prefix_tokens: int = Field(default=0, ge=0)
-    concurrency: int | None = Field(default=None, ge=1)
+    cached_prefix_tokens: Whole = Field(default=0, ge=0)
+    concurrency: Whole | None = Field(default=None, ge=1)
     rate: Rate | None = None
     offline: Offline | None = None
     slo: Slo = Slo()
@@ -143,7 +164,7 @@ class CandidateAssumptions(Strict):
 class Speculation(Strict):
     """Speculative decoding: γ draft tokens per step."""
 
-    draft_tokens: int = Field(ge=1, le=16)
+    draft_tokens: Whole = Field(ge=1, le=16)
     method: str = "draft"
     draft_model: str | None = None
 
@@ -154,15 +175,15 @@ class Candidate(Strict):
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     offer: str | None = None
     device: str | None = None
-    device_count: int = Field(default=1, ge=1)
-    tensor_parallel: int = Field(default=1, ge=1)
-    pipeline_parallel: int = Field(default=1, ge=1)
-    data_parallel: int = Field(default=1, ge=1)
-    expert_parallel: int = Field(default=1, ge=1)
-    sequence_parallel: int = Field(default=1, ge=1)
-    context_parallel: int = Field(default=1, ge=1)
+    device_count: Whole = Field(default=1, ge=1)
+    tensor_parallel: Whole = Field(default=1, ge=1)
+    pipeline_parallel: Whole = Field(default=1, ge=1)
+    data_parallel: Whole = Field(default=1, ge=1)
+    expert_parallel: Whole = Field(default=1, ge=1)
+    sequence_parallel: Whole = Field(default=1, ge=1)
+    context_parallel: Whole = Field(default=1, ge=1)
     link: str | None = None
-    replicas_per_host: int | None = Field(default=None, ge=1)
+    replicas_per_host: Whole | None = Field(default=None, ge=1)
     runtime: str | None = None
     version: str | None = None
     precision: str | None = None
@@ -180,7 +201,7 @@ class Candidate(Strict):
     endpoint: tuple[str, ...] = ()
     price: Price | Cost | None = None
     api_key_env: str | None = None
-    replicas: int | None = Field(default=None, ge=1)
+    replicas: Whole | None = Field(default=None, ge=1)
 
     @field_validator("version", mode="before")
     @classmethod
@@ -212,15 +233,15 @@ class Candidate(Strict):
 class Matrix(Strict):
     """Load points, repetition and warm-up (the lesson's controlled variables)."""
 
-    concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 24, 32)
+    concurrency: tuple[Whole, ...] = (1, 2, 4, 8, 16, 24, 32)
     rates: Literal["search"] | tuple[Rate, ...] = ()
-    max_in_flight: int | None = Field(default=None, ge=1)
-    requests: int = Field(default=200, ge=1)
+    max_in_flight: Whole | None = Field(default=None, ge=1)
+    requests: Whole = Field(default=200, ge=1)
     duration: Duration | None = None
     warmup: Literal["adaptive", "fixed"] = "adaptive"
-    warmup_requests: int = Field(default=100, ge=0)
-    replications: int = Field(default=5, ge=1)
-    seed: int = Field(default=42, ge=0)
+    warmup_requests: Whole = Field(default=100, ge=0)
+    replications: Whole = Field(default=5, ge=1)
+    seed: Whole = Field(default=42, ge=0)
 
     @field_validator("concurrency")
     @classmethod
@@ -241,7 +262,7 @@ class Budget(Strict):
     """What a campaign may spend at most."""
 
     usd: Money | None = None
-    hours: float | None = Field(default=None, gt=0)
+    hours: Real | None = Field(default=None, gt=0)
 
     @field_validator("usd", mode="before")
     @classmethod
@@ -267,9 +288,9 @@ class Campaign(Strict):
     incumbent: str | None = None
     switch_if_saves: Share | None = None
     commitments: tuple[Commitment, ...] = ("on-demand",)
-    i_accept_oom: bool = False
+    i_accept_oom: Flag = False
     store: str = "runs"
-    exploratory: bool = False
+    exploratory: Flag = False
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Campaign:

@@ -15,6 +15,7 @@ from catalog.schema.fields import (
     PowerFact,
     Source,
     Strict,
+    Whole,
 )
 
 DeviceClass = Literal[
@@ -24,11 +25,16 @@ ComputeType = Literal["bf16", "fp16", "fp8", "int8", "fp4"]
 
 
 class AchievedRates(Strict):
-    """What software is assumed to reach on this device (the lesson's OPEN parameters)."""
+    """What software is assumed to reach on this device (the lesson's OPEN parameters).
+
+    ``above_peak`` names assumptions that exceed the peak at the rated clock and are kept
+    because their source states them; any other that does so is an error of the entry.
+    """
 
     bandwidth: BandwidthFact | None = None
     compute: dict[ComputeType, ComputeFact] = Field(default_factory=dict)
     workspace: BytesFact | None = None
+    above_peak: tuple[ComputeType | Literal["bandwidth"], ...] = ()
 
 
 class Device(Strict):
@@ -43,8 +49,8 @@ class Device(Strict):
     vendor: str
     device_class: DeviceClass
     compute_capability: str | None = None
-    sockets: int = Field(default=1, ge=1)
-    memory_channels: int | None = Field(default=None, ge=1)
+    sockets: Whole = Field(default=1, ge=1)
+    memory_channels: Whole | None = Field(default=None, ge=1)
     sources: dict[str, Source] = Field(default_factory=dict)
     marketed_memory: BytesFact
     memory: BytesFact | None = None
@@ -66,7 +72,7 @@ class EffectiveLink(Strict):
     alpha + 2(k−1)/k · M / bandwidth.
     """
 
-    devices: int = Field(ge=2)
+    devices: Whole = Field(ge=2)
     alpha: DurationFact
     bandwidth: BandwidthFact
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from catalog.quantity import EXAMPLES, UNVERIFIED, Basis, Dimension, Quantity, parse
 
@@ -64,25 +71,37 @@ def _read_fact(
     if "value" not in entry or "source" not in entry:
         raise ValueError("a fact needs both value and source (source: unverified is honest)")
     number, unit = parse(entry["value"], dimension)
-    source, when = _source(str(entry["source"]), context.get("sources", {}))
+    source, when = resolve_source(str(entry["source"]), context)
     stated = entry.get("date")
     return Quantity(
         value=_not_negative(number, entry["value"]),
         unit=unit,
-        basis=Basis(entry.get("basis", Basis.SPECIFICATION)),
+        basis=_basis(entry.get("basis", Basis.SPECIFICATION)),
         source=source,
         date=read_date(stated) if stated is not None else when,
     )
 
 
-def _source(key: str, sources: Mapping[str, Mapping[str, Any]]) -> tuple[str, date | None]:
+def _basis(word: Any) -> Basis:
+    try:
+        return Basis(word)
+    except ValueError:
+        known = ", ".join(basis.value for basis in Basis)
+        raise ValueError(f"basis {word!r} is not known; use one of {known}") from None
+
+
+def resolve_source(key: str, context: Mapping[str, Any]) -> tuple[str, date | None]:
+    """Title and date of the source that ``key`` names in the file's ``sources``.
+
+    The reader of a file passes them as ``context["sources"]``; ``unverified`` stays itself.
+    """
+    sources: Mapping[str, Source] = context.get("sources", {})
     if key.startswith(UNVERIFIED):
         return key, None
     if key not in sources:
-        known = ", ".join(sorted(sources)) or "none"
-        raise ValueError(f"source {key!r} is not under sources: (known: {known}, unverified)")
-    entry = sources[key]
-    return str(entry["title"]), read_date(entry["date"]) if entry.get("date") else None
+        known = ", ".join([*sorted(sources), UNVERIFIED])
+        raise ValueError(f"source {key!r} is not under sources; use one of {known}")
+    return sources[key].title, sources[key].date
 
 
 def _not_negative(number: float, seen: object) -> float:
@@ -121,6 +140,11 @@ def _fact_schema(dimension: Dimension) -> WithJsonSchema:
         }
     )
 
+
+# numbers and truth values only as themselves: "no", "1e3" and "16" in quotes are text
+Whole = Annotated[int, Field(strict=True)]
+Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
 
 Day = Annotated[
     date, PlainValidator(read_date), WithJsonSchema({"type": "string", "format": "date"})

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from catalog.schema.fields import Day, Strict
+from catalog.schema.fields import Day, Flag, Strict, Whole
 
 
 class Checkpoint(Strict):
@@ -14,7 +14,7 @@ class Checkpoint(Strict):
 
     name: str
     precision: str
-    gated: bool = False
+    gated: Flag = False
 
 
 class Model(Strict):
@@ -26,7 +26,7 @@ class Model(Strict):
     reference_precision: str = "bfloat16"
     source: str
     date: Day | None = None
-    verified: bool = False
-    parameters_published: int | None = Field(default=None, ge=1)
+    verified: Flag = False
+    parameters_published: Whole | None = Field(default=None, ge=1)
     config: dict[str, Any]
     notes: tuple[str, ...] = ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
+from catalog.quantity import Quantity
 from catalog.schema.fields import (
     Bytes,
     Day,
@@ -13,9 +15,12 @@ from catalog.schema.fields import (
     Money,
     Power,
     Price,
+    Real,
     Share,
     Source,
     Strict,
+    Whole,
+    resolve_source,
 )
 
 Commitment = Literal["on-demand", "spot", "committed", "reserved", "owned"]
@@ -24,7 +29,7 @@ Commitment = Literal["on-demand", "spot", "committed", "reserved", "owned"]
 class OfferHost(Strict):
     """The machine around the devices."""
 
-    vcpus: int | None = Field(default=None, ge=1)
+    vcpus: Whole | None = Field(default=None, ge=1)
     memory: Bytes | None = None
     cpu: str | None = None
 
@@ -33,29 +38,48 @@ class Ownership(Strict):
     """Hardware that a team owns: what makes its hour cost something."""
 
     capital: Money
-    years: float = Field(gt=0)
+    years: Real = Field(gt=0)
     power: Power
     energy_price: EnergyPrice
-    pue: float = Field(default=1.0, ge=1.0)
+    pue: Real = Field(default=1.0, ge=1.0)
     utilisation: Share
 
 
-class Offer(Strict):
-    """One row: how a device is sold. A blank price is unknown, never zero."""
+def _with_provenance(price: Quantity | None, info: ValidationInfo) -> Quantity | None:
+    """A price rests on its row's source and date (fields that stand before it)."""
+    if price is None:
+        return None
+    return replace(price, source=info.data.get("source", ""), date=info.data.get("date"))
 
-    name: str
+
+class Offer(Strict):
+    """One row: how a device is sold. A blank price is unknown, never zero.
+
+    A row's ``source`` is a key of its file's ``sources`` and reads as that source's title;
+    a row without a date has its source's. The price carries both.
+    """
+
+    name: str = Field(min_length=1)
     device: str
-    device_count: int = Field(ge=1)
+    device_count: Whole = Field(ge=1)
     link: str | None = None
     host: OfferHost = OfferHost()
-    price: Price | None = None
-    owned: Ownership | None = None
     region: str
     commitment: Commitment = "on-demand"
     sold_as: Literal["instance", "share"]
     source: str
     date: Day | None = None
+    price: Annotated[Price | None, AfterValidator(_with_provenance)] = None
+    owned: Ownership | None = None
     notes: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_by_its_title(cls, row: object, info: ValidationInfo) -> object:
+        if info.context is None or not isinstance(row, dict) or "source" not in row:
+            return row
+        title, when = resolve_source(str(row["source"]), info.context)
+        return {"date": when, **row, "source": title}
 
     @model_validator(mode="after")
     def _one_way_to_pay(self) -> Offer:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from catalog.schema.device import DeviceClass
-from catalog.schema.fields import Strict
+from catalog.schema.fields import Flag, Real, Strict, Whole
 
 
 class DeviceSupport(Strict):
@@ -16,7 +16,7 @@ class DeviceSupport(Strict):
     device_class: DeviceClass
     weights: tuple[str, ...]
     kv_cache: tuple[str, ...]
-    maximum_tensor_parallel: int = Field(default=1, ge=1)
+    maximum_tensor_parallel: Whole = Field(default=1, ge=1)
     minimum_compute_capability: str | None = None
     compute_capability_by_precision: dict[str, str] = Field(default_factory=dict)
     minimum_driver: str | None = None
@@ -57,12 +57,12 @@ class Runtime(Strict):
 
     name: str
     title: str
-    simulation: bool = False
+    simulation: Flag = False
     versions: tuple[Version, ...]
     families: tuple[FamilySupport, ...]
     devices: tuple[DeviceSupport, ...]
-    maximum_context: Literal["model"] | int = "model"
-    default_memory_utilisation: float = Field(default=0.9, gt=0, le=1)
-    kv_block_tokens: int = Field(default=16, ge=1)
+    maximum_context: Literal["model"] | Whole = "model"
+    default_memory_utilisation: Real = Field(default=0.9, gt=0, le=1)
+    kv_block_tokens: Whole = Field(default=16, ge=1)
     tradeoffs: Tradeoffs
     sources: tuple[str, ...] = ()

@@ -1,0 +1,168 @@
+"""Files to values: one entry, one campaign, or a whole catalog with a user's overlays on it.
+
+Entries are read when they are first asked for; a command pays only for what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from catalog.complaints import complaint
+from catalog.entries import OURS, Catalog, Entries, Offers
+from catalog.errors import CatalogError
+from catalog.folders import Folder, entry_files, open_folder
+from catalog.schema import Campaign, Device, Link, Model, Offer, OfferFile
+from catalog.schema.fields import Source
+from catalog.yaml_nodes import Document, place, read_document, read_text
+
+T = TypeVar("T", bound=BaseModel)
+MAXIMUM_LENGTHS_BYTES = 8 * 1024 * 1024
+
+__all__ = [
+    "OURS",
+    "Catalog",
+    "load_campaign",
+    "load_catalog",
+    "load_file",
+    "load_section",
+    "shipped_catalog",
+]
+
+
+def shipped_catalog() -> Path:
+    """The folder of the catalog that comes with the package."""
+    return Path(__file__).parent
+
+
+def load_file(path: Path, model_type: type[T], context: Mapping[str, Any] | None = None) -> T:
+    """The file's content as ``model_type``; its ``sources`` are known to its facts.
+
+    Raises
+    ------
+    CatalogError
+        With ``file:line``, what was seen and what to do, for every fault that is found.
+    """
+    return _validated(read_document(path), model_type, context)
+
+
+def load_section(path: Path, key: str, model_type: type[T]) -> T:
+    """As ``load_file``, for the mapping under one top-level key of the file."""
+    return _validated(read_document(path).section(key), model_type, None)
+
+
+def load_campaign(path: Path) -> Campaign:
+    """The campaign of a file; lengths in ``file:`` forms are found beside that file."""
+    folder = path.parent
+    return load_file(
+        path, Campaign, {"read_lengths": lambda name: _read_lengths(folder / name)}
+    )
+
+
+def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
+    """Our catalog with ``folders`` laid over it in order; a later entry of a name wins."""
+    layers = [Folder(shipped_catalog(), OURS), *(open_folder(folder) for folder in folders)]
+    return Catalog(
+        devices=_entries("device", "devices", layers, Device),
+        links=_entries("link", "links", layers, Link),
+        models=_entries("model", "models", layers, Model),
+        offers=_offers(layers),
+    )
+
+
+def _validated(document: Document, model_type: type[T], context: Mapping[str, Any] | None) -> T:
+    known = {"sources": _sources(document, model_type), **(context or {})}
+    try:
+        return model_type.model_validate(document.value, context=known)
+    except ValidationError as error:
+        raise complaint(document, error, model_type) from None
+
+
+def _sources(document: Document, model_type: type[BaseModel]) -> dict[str, Source]:
+    """The file's ``sources``, read first because every fact refers to one."""
+    field = model_type.model_fields.get("sources")
+    entries = document.value.get("sources")
+    if field is None or field.annotation != dict[str, Source] or not isinstance(entries, dict):
+        return {}
+    sources = {}
+    for key, entry in entries.items():
+        try:
+            sources[key] = Source.model_validate(entry)
+        except ValidationError as error:
+            raise complaint(document, error, Source, ("sources", key)) from None
+    return sources
+
+
+def _read_lengths(path: Path) -> tuple[int, ...]:
+    """Whole numbers of tokens, one a line; blank lines are passed over."""
+    lengths = []
+    try:
+        text = read_text(path, MAXIMUM_LENGTHS_BYTES)
+    except CatalogError as error:
+        raise ValueError(f"{error.where}: {error.seen}; {error.do}") from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        word = line.strip()
+        if not word:
+            continue
+        if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word) >= 1):
+            raise ValueError(
+                f"{place(path, number)}: {word[:40]!r} is not a length; "
+                "put one whole number of tokens, at least 1, per line"
+            )
+        lengths.append(int(word))
+    return tuple(lengths)
+
+
+def _entries(
+    kind: str, subfolder: str, layers: Sequence[Folder], model_type: type[T]
+) -> Entries[T]:
+    files: dict[str, tuple[Path, str]] = {}
+    for layer in layers:
+        for stem, path in entry_files(layer.path / subfolder):
+            files[stem.replace("--", "/")] = (path, layer.origin)
+    return Entries(kind, files, lambda path, name: _named(path, name, model_type))
+
+
+def _named(path: Path, name: str, model_type: type[T]) -> T:
+    """The entry in ``path``, which must call itself as the file is called."""
+    entry = load_file(path, model_type)
+    written = str(getattr(entry, "name", ""))
+    if written != name:
+        raise CatalogError(
+            read_document(path).where(["name"]),
+            f"name {written!r} does not fit the file's name",
+            f"Call the file {written.replace('/', '--')}.yaml, or the entry {name!r}",
+        )
+    return entry
+
+
+def _offers(layers: Sequence[Folder]) -> Offers:
+    files: dict[str, list[tuple[Path, str]]] = {}
+    for layer in layers:
+        for stem, path in entry_files(layer.path / "offers"):
+            files.setdefault(stem, []).append((path, layer.origin))
+    return Offers(files, _cloud)
+
+
+def _cloud(path: Path, cloud: str) -> Iterator[tuple[str, Offer]]:
+    """The rows of one cloud's file under their names."""
+    file = load_file(path, OfferFile)
+    if file.cloud != cloud:
+        raise CatalogError(
+            read_document(path).where(["cloud"]),
+            f"cloud {file.cloud!r} does not fit the file's name",
+            f"Call the file {file.cloud}.yaml, or the cloud {cloud!r}",
+        )
+    seen: set[str] = set()
+    for index, offer in enumerate(file.offers):
+        if offer.name in seen:
+            raise CatalogError(
+                read_document(path).where(["offers", index, "name"]),
+                f"offer {offer.name!r} stands in this file twice",
+                "Give regions and commitments names of their own",
+            )
+        seen.add(offer.name)
+        yield offer.name, offer
