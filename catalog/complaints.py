@@ -11,6 +11,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from catalog.errors import CatalogError
+from catalog.limits import refused
+from catalog.schema.campaign import Campaign
 from catalog.yaml_nodes import Document
 
 _SHOWN = 10
@@ -63,10 +65,7 @@ def _sentences(details: ErrorDetails, model_type: type[BaseModel]) -> tuple[str,
     kind, location = details["type"], details["loc"]
     name, seen = _name(location), _shortened(details["input"])
     if kind == "extra_forbidden":
-        known = _known_keys(model_type, location[:-1])
-        return f"unknown key {str(location[-1])!r}{_inside(location)}", did_you_mean(
-            str(location[-1]), known
-        )
+        return _unknown_key(details, model_type)
     if kind == "missing":
         return f"key {str(location[-1])!r} is missing{_inside(location)}", "Add it"
     if kind == "value_error":
@@ -76,6 +75,17 @@ def _sentences(details: ErrorDetails, model_type: type[BaseModel]) -> tuple[str,
     if kind in _EXPECTED:
         return f"{name}: {seen} is not {_EXPECTED[kind]}", f"Write {_EXPECTED[kind]}"
     return f"{name}: {seen} does not fit", details["msg"]
+
+
+def _unknown_key(details: ErrorDetails, model_type: type[BaseModel]) -> tuple[str, str]:
+    """What is out of scope is refused by its name, other keys get the nearest known one."""
+    location, key = details["loc"], str(details["loc"][-1])
+    limit = refused(key, details["input"]) if model_type is Campaign else None
+    if limit is not None:
+        seen, do = limit
+        return f"key {key!r}{_inside(location)}: {seen}", do
+    known = _known_keys(model_type, location[:-1])
+    return f"unknown key {key!r}{_inside(location)}", did_you_mean(key, known)
 
 
 def _choice(details: ErrorDetails, name: str) -> tuple[str, str]:

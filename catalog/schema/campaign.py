@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from catalog.lengths import Lengths, parse_lengths
+from catalog.limits import check_arguments, check_endpoint, check_host, check_setting
 from catalog.schema.fields import (
     Bandwidth,
     Bytes,
@@ -208,6 +209,29 @@ class Candidate(Strict):
     def _version_is_text(cls, value: object) -> object:
         if isinstance(value, float | int) and not isinstance(value, bool):
             raise ValueError(f"{value!r} reads as a number; quote the version")
+        return value
+
+    @field_validator("host")
+    @classmethod
+    def _host_in_scope(cls, value: str | None) -> str | None:
+        return value if value is None else check_host(value)
+
+    @field_validator("endpoint")
+    @classmethod
+    def _endpoint_in_scope(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(check_endpoint(address) for address in value)
+
+    @field_validator("extra_args")
+    @classmethod
+    def _arguments_in_scope(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        check_arguments(value)
+        return value
+
+    @field_validator("settings")
+    @classmethod
+    def _settings_in_scope(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for key, setting in value.items():
+            check_setting(key, setting)
         return value
 
     @model_validator(mode="after")
