@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from pathlib import Path
-from typing import Any
 
 from flows.rehearsal.checked import SettingsError
+from flows.rehearsal.collect import collected
 from flows.rehearsal.process import serve
-from flows.rehearsal.settings import Settings, like, overlaid
+from flows.rehearsal.settings import Settings
 
 USAGE_EXIT_CODE = 2
 
@@ -25,49 +23,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--set", action="append", default=[], metavar="KEY.KEY=JSON")
     given = parser.parse_args(arguments)
     try:
-        settings = Settings.from_json(_collected(given))
+        data = collected(given.like, given.settings, given.set)
+        for key in ("port", "truth"):
+            if getattr(given, key) is not None:
+                data[key] = getattr(given, key)
+        return serve(Settings.from_json(data))
     except SettingsError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{error}\n")
         return USAGE_EXIT_CODE
-    return serve(settings)
-
-
-def _collected(given: argparse.Namespace) -> dict[str, Any]:
-    data = like(given.like) if given.like else {}
-    if given.settings:
-        data = overlaid(data, _read(given.settings))
-    for assignment in given.set:
-        data = overlaid(data, _assigned(assignment))
-    if given.port is not None:
-        data["port"] = given.port
-    if given.truth is not None:
-        data["truth"] = given.truth
-    return data
-
-
-def _read(source: str) -> dict[str, Any]:
-    text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{source} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise SettingsError(f"{source} does not hold a JSON object")
-    return data
-
-
-def _assigned(assignment: str) -> dict[str, Any]:
-    """Nested object of one `a.b=value`; a value that is not JSON is text."""
-    keys, separator, text = assignment.partition("=")
-    if not separator:
-        raise SettingsError(f"{assignment!r} has no '=': write KEY.KEY=VALUE")
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        value = text
-    for key in reversed(keys.split(".")):
-        value = {key: value}
-    return dict(value)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from flows.rehearsal.answer import Choice, Order, StreamedAnswer, WholeAnswer
+from flows.rehearsal.answer import Choice, Order
 from flows.rehearsal.api import (
     ApiError,
     Generation,
@@ -26,8 +26,10 @@ from flows.rehearsal.engine import Engine
 from flows.rehearsal.rules import Failure
 from flows.rehearsal.scheduler import Sequence
 from flows.rehearsal.settings import Settings, shaped
+from flows.rehearsal.streamed import StreamedAnswer
 from flows.rehearsal.streamshape import StreamShape
 from flows.rehearsal.truth import TrueRequest
+from flows.rehearsal.whole import WholeAnswer
 from flows.rehearsal.words import Words
 
 IDENTS: dict[Kind, str] = {"completions": "cmpl", "chat": "chatcmpl"}

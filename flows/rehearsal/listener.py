@@ -7,6 +7,7 @@ import contextlib
 import socket
 from collections.abc import Callable
 
+from flows.rehearsal.checked import SettingsError
 from flows.rehearsal.settings import ConnectionSettings
 
 LOOPBACK = "127.0.0.1"
@@ -32,7 +33,11 @@ class Listener:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.setblocking(False)
-        self._socket.bind((LOOPBACK, port))
+        try:
+            self._socket.bind((LOOPBACK, port))
+        except OSError as error:
+            self._socket.close()
+            raise SettingsError(f"port {port} cannot be opened: {error.strerror}") from None
         self.port: int = self._socket.getsockname()[1]
 
     def listen(self) -> None:

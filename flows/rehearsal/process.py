@@ -16,6 +16,7 @@ from flows.rehearsal.settings import LifecycleSettings, Settings
 from flows.rehearsal.truth import write_truth
 
 FORCED_EXIT_CODE = 1
+BUSY_CHECK_S = 0.02
 
 
 def serve(settings: Settings) -> int:
@@ -92,12 +93,14 @@ class Stop:
         self._asked = True
         if self._waits and self._server.is_busy:
             self._server.stop_listening()
-            self._server.on_idle = self._check
+            self._check()
         else:
             self._end(0)
 
     def _check(self) -> None:
-        if not self._server.is_busy:
+        if self._server.is_busy:
+            asyncio.get_running_loop().call_later(BUSY_CHECK_S, self._check)
+        else:
             self._end(0)
 
     def _end(self, code: int) -> None:

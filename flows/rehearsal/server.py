@@ -16,6 +16,7 @@ from flows.rehearsal.admission import Admission
 from flows.rehearsal.api import ApiError, Kind, error_body
 from flows.rehearsal.connection import Connection, Request
 from flows.rehearsal.engine import Engine
+from flows.rehearsal.independent import IndependentEngine
 from flows.rehearsal.listener import Listener
 from flows.rehearsal.settings import Settings
 from flows.rehearsal.truth import TrueRequest
@@ -32,11 +33,11 @@ class Server:
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
-        self.engine = Engine(settings, loop)
+        independent = settings.engine.scheduler == "independent"
+        self.engine = (IndependentEngine if independent else Engine)(settings, loop)
         self.truth: list[TrueRequest] = []
         self.started_s = int(time.time())
         self.is_ready = False
-        self.on_idle: Callable[[], None] = lambda: None
         self._loop = loop
         self._admission = Admission(settings, self.engine, loop, self.truth)
         self._stats = metrics.IterationStats()
@@ -96,7 +97,6 @@ class Server:
         self._connections.discard(connection)
         self._over_limit.discard(connection)
         self._listener.closed_one()
-        self.on_idle()
 
     def _serve(self, connection: Connection, request: Request) -> None:
         try:

@@ -18,7 +18,7 @@ Dialect = Literal["vllm", "sglang", "tensorrt_llm", "llama_server"]
 class EngineSettings:
     """Scheduler, KV cache and the engine's own disturbances."""
 
-    scheduler: Literal["chunked", "prefill_first"] = "chunked"
+    scheduler: Literal["chunked", "prefill_first", "independent"] = "chunked"
     max_num_seqs: int = bounded(256, low=1)
     token_budget: int = bounded(8192, low=1)
     kv_blocks: int = bounded(32768, low=1)
