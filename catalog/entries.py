@@ -21,18 +21,16 @@ class Entries(Mapping[str, T], Generic[T]):
 
     def __init__(
         self,
-        kind: str,
         files: Mapping[str, tuple[Path, str]],
-        read: Callable[[Path, str], T],
+        read: Callable[[Path], T],
     ) -> None:
-        self.kind = kind
         self._files = files
         self._read = read
         self._cache: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
         if name not in self._cache:
-            self._cache[name] = self._read(self._files[name][0], name)
+            self._cache[name] = self._read(self._files[name][0])
         return self._cache[name]
 
     def __iter__(self) -> Iterator[str]:

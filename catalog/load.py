@@ -5,6 +5,7 @@ Entries are read when they are first asked for; a command pays only for what it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,10 +18,14 @@ from catalog.errors import CatalogError
 from catalog.folders import Folder, entry_files, open_folder
 from catalog.schema import Campaign, Device, Link, Model, Offer, OfferFile
 from catalog.schema.fields import Source
-from catalog.yaml_nodes import Document, place, read_document, read_text
+from catalog.yaml_nodes import MAXIMUM_BYTES, Document, place, read_document, read_text
 
 T = TypeVar("T", bound=BaseModel)
 MAXIMUM_LENGTHS_BYTES = 8 * 1024 * 1024
+_NAME = re.compile(
+    rb"^name:[ \t]*(?P<quote>[\"']?)(?P<name>[^\s\"'#]+)(?P=quote)[ \t]*(?:#.*)?\r?$",
+    re.MULTILINE,
+)
 
 __all__ = [
     "OURS",
@@ -66,9 +71,9 @@ def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     """Our catalog with ``folders`` laid over it in order; a later entry of a name wins."""
     layers = [Folder(shipped_catalog(), OURS), *(open_folder(folder) for folder in folders)]
     return Catalog(
-        devices=_entries("device", "devices", layers, Device),
-        links=_entries("link", "links", layers, Link),
-        models=_entries("model", "models", layers, Model),
+        devices=_entries("devices", layers, Device),
+        links=_entries("links", layers, Link),
+        models=_entries("models", layers, Model),
         offers=_offers(layers),
     )
 
@@ -116,25 +121,42 @@ def _read_lengths(path: Path) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def _entries(
-    kind: str, subfolder: str, layers: Sequence[Folder], model_type: type[T]
-) -> Entries[T]:
+def _entries(subfolder: str, layers: Sequence[Folder], model_type: type[T]) -> Entries[T]:
     files: dict[str, tuple[Path, str]] = {}
     for layer in layers:
+        names: dict[str, Path] = {}
         for stem, path in entry_files(layer.path / subfolder):
-            files[stem.replace("--", "/")] = (path, layer.origin)
-    return Entries(kind, files, lambda path, name: _named(path, name, model_type))
+            name = _name_inside(path, stem)
+            if name in names:
+                raise CatalogError(
+                    str(path), f"{names[name].name} is called {name!r} too", "Remove one"
+                )
+            names[name] = path
+        files |= {name: (path, layer.origin) for name, path in names.items()}
+    return Entries(files, lambda path: _named(path, model_type))
 
 
-def _named(path: Path, name: str, model_type: type[T]) -> T:
-    """The entry in ``path``, which must call itself as the file is called."""
+def _name_inside(path: Path, stem: str) -> str:
+    """The name that an entry gives itself, found without parsing the file."""
+    try:
+        written = _NAME.search(path.read_bytes()[:MAXIMUM_BYTES])
+    except OSError:
+        written = None
+    return written["name"].decode(errors="replace") if written else stem
+
+
+def _named(path: Path, model_type: type[T]) -> T:
+    """The entry in ``path``, which must know itself by the file's name.
+
+    A model's checkpoint has a long name with a slash: there the file may bear an alias.
+    """
     entry = load_file(path, model_type)
-    written = str(getattr(entry, "name", ""))
-    if written != name:
+    name = str(getattr(entry, "name", ""))
+    if path.stem not in (name, name.replace("/", "--"), *getattr(entry, "aliases", ())):
         raise CatalogError(
             read_document(path).where(["name"]),
-            f"name {written!r} does not fit the file's name",
-            f"Call the file {written.replace('/', '--')}.yaml, or the entry {name!r}",
+            f"name {name!r} does not fit the file's name",
+            f"Call the file {name.replace('/', '--')}.yaml, or the entry {path.stem!r}",
         )
     return entry
 

@@ -42,6 +42,8 @@ class Device(Strict):
 
     ``compute`` is dense peak throughput per number format at ``rated_clock``; a chip that
     clocks higher than the datasheet's figure assumes says so in ``maximum_clock``.
+    ``flop_per_cycle`` is what all units together finish in one cycle, dense: with the rated
+    clock it must give ``compute``, which a figure with sparsity in it would not.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Device(Strict):
     memory: BytesFact | None = None
     memory_bandwidth: BandwidthFact | None = None
     compute: dict[ComputeType, ComputeFact] = Field(default_factory=dict)
+    flop_per_cycle: dict[ComputeType, Whole] = Field(default_factory=dict)
     rated_clock: FrequencyFact | None = None
     maximum_clock: FrequencyFact | None = None
     on_chip_cache: BytesFact | None = None

@@ -11,7 +11,10 @@ from catalog.schema.fields import Flag, Real, Strict, Whole
 
 
 class DeviceSupport(Strict):
-    """One device class under a runtime: precisions, degrees, and the minimum it needs."""
+    """One device class under a runtime: precisions, degrees, and the minimum it needs.
+
+    It holds from release ``since`` up to, but without, release ``until``.
+    """
 
     device_class: DeviceClass
     weights: tuple[str, ...]
@@ -38,7 +41,7 @@ class Tradeoffs(Strict):
 
 
 class Version(Strict):
-    """A release that the project knows; ``until`` in families counts in this order."""
+    """A release that the project knows, in order: what ``since`` and ``until`` refer to."""
 
     version: str
     released: str | None = None

@@ -194,7 +194,7 @@ def test_an_entry_must_be_called_as_its_file(tmp_path: Path) -> None:
     with pytest.raises(
         CatalogError, match=r"card.yaml:1: name 'gard' .* Call the file gard.yaml"
     ):
-        load_catalog([tmp_path]).device("card")
+        load_catalog([tmp_path]).device("gard")
 
 
 def test_a_cloud_must_be_called_as_its_file(tmp_path: Path) -> None:
@@ -226,3 +226,33 @@ def test_every_shipped_entry_reads() -> None:
 
 def test_the_shipped_catalog_lies_beside_the_code() -> None:
     assert (shipped_catalog() / "devices").is_dir()
+
+
+MODEL = """\
+name: {name}
+aliases: [short]
+checkpoints: [{{name: org/Weights-AWQ, precision: awq_int4}}]
+source: its config.json
+config: {{model_type: llama}}
+"""
+
+
+@pytest.mark.parametrize("asked", ["org/Weights", "short", "org/Weights-AWQ"])
+def test_a_model_is_found_by_name_alias_or_checkpoint(tmp_path: Path, asked: str) -> None:
+    write(tmp_path / "models/short.yaml", MODEL.format(name="org/Weights"))
+
+    assert load_catalog([tmp_path]).model(asked).name == "org/Weights"
+
+
+def test_a_models_file_may_bear_its_long_name_with_dashes_for_the_slash(tmp_path: Path) -> None:
+    write(tmp_path / "models/org--Weights.yaml", MODEL.format(name="'org/Weights'  # quoted"))
+
+    assert load_catalog([tmp_path]).models["org/Weights"].name == "org/Weights"
+
+
+def test_two_files_of_one_folder_that_hold_the_same_name_are_refused(tmp_path: Path) -> None:
+    for file in ("short", "org--Weights"):
+        write(tmp_path / f"models/{file}.yaml", MODEL.format(name="org/Weights"))
+
+    with pytest.raises(CatalogError, match=r"org--Weights.yaml is called 'org/Weights' too"):
+        load_catalog([tmp_path])
