@@ -148,4 +148,6 @@ class Latent(Mixer):
 
     @property
     def flops_per_key(self) -> int:
+        # The least: on expanded keys and values. Kernels that attend on the latent vector
+        # itself multiply 2 heads (2 rank + rope) per pair, and save the expansion.
         return 2 * self.heads * (self.nope_dim + self.rope_dim + self.value_dim)

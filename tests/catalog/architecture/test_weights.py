@@ -113,7 +113,23 @@ def test_a_bound_counts_an_inexact_gguf_mixture_at_its_least_bits(llama):
     assert weight_bytes(llama, mixed, floor=True) < weight_bytes(llama, mixed)
 
 
-def test_mxfp4_of_a_routed_model_quantises_its_experts_alone(model):
+@pytest.mark.parametrize(
+    ("slug", "checkpoint_bytes"),
+    [("gpt-oss-20b", 13_761_264_768), ("gpt-oss-120b", 65_248_815_744)],
+)
+def test_mxfp4_with_experts_alone_quantised_is_the_published_checkpoint(
+    model, slug, checkpoint_bytes
+):
+    assert weight_bytes(model(slug), precision("mxfp4")) == checkpoint_bytes
+
+
+def test_blockwise_fp8_comes_within_a_fiftieth_of_a_percent_of_deepseeks_files(model):
+    held = weight_bytes(model("deepseek-v3"), precision("fp8_block"), mtp=True)
+
+    assert held == pytest.approx(688_586_727_753, rel=2e-4)
+
+
+def test_mxfp4_of_gpt_oss_20b_is_12_82_gib(model):
     held = weight_bytes(model("gpt-oss-20b"), precision("mxfp4"))
 
     assert round(held / GIB, 2) == 12.82
