@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import types
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from catalog.annotations import known_keys
 from catalog.errors import CatalogError
 from catalog.limits import refused
 from catalog.schema.campaign import Campaign
-from catalog.yaml_nodes import Document
+from catalog.yaml_nodes import Document, Location, Value
 
 _SHOWN = 10
 _WIDTH = 60
 _EXPECTED = {
     "int_type": "a whole number",
+    "int_from_float": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
     "string_type": "text (in quotes if it looks like a number)",
@@ -44,68 +45,99 @@ def complaint(
     document: Document,
     error: ValidationError,
     model_type: type[BaseModel],
-    prefix: Sequence[str | int] = (),
+    prefix: Location = (),
 ) -> CatalogError:
-    """All of a file's faults in one error: the first in full, the others a line each."""
-    found: dict[str, tuple[str, str, str]] = {}
+    """All of a file's faults in one error: the first in full, the others a line each.
+
+    ``prefix`` is where in the document the validated part begins.
+    """
+    places: dict[tuple[str | int, ...], ErrorDetails] = {}
     for details in error.errors(include_url=False):
-        location = (*prefix, *details["loc"])
-        where = document.where(location)
-        seen, do = _sentences(details, model_type)
-        found.setdefault(f"{where} {details['loc'][:2]}", (where, seen, do))
-    first, *others = found.values()
-    lines = [f"\n{where}: {seen}. {do}" for where, seen, do in others[:_SHOWN]]
-    if len(others) > _SHOWN:
-        lines.append(f"\n… and {len(others) - _SHOWN} more")
-    return CatalogError(first[0], first[1], first[2] + "".join(lines))
+        steps = _steps(document.value, (*prefix, *details["loc"]))
+        places.setdefault(steps, details)
+    faults = [
+        _Fault(document.line(steps), *_sentences(steps, details, model_type, len(prefix)))
+        for steps, details in places.items()
+    ]
+    first, *others = sorted(faults, key=lambda fault: fault.line)
+    lines = [f"\n{document.path}:{fault.line}: {fault.seen}. {fault.do}" for fault in others]
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"\n… and {len(lines) - _SHOWN} more"]
+    return CatalogError(document.where(first.line), first.seen, first.do + "".join(lines))
 
 
-def _sentences(details: ErrorDetails, model_type: type[BaseModel]) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    line: int
+    seen: str
+    do: str
+
+
+def _steps(value: Value, location: Location) -> tuple[str | int, ...]:
+    """``location`` without the marks that pydantic adds for unions, keys and validators."""
+    steps: list[str | int] = []
+    here = value
+    for index, step in enumerate(location):
+        if isinstance(here, dict) and step in here:
+            here = here[str(step)]
+        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+            here = here[step]
+        elif not (isinstance(here, dict) and _is_absent_key(step, index, location)):
+            continue
+        steps.append(step)
+    return tuple(steps)
+
+
+def _is_absent_key(step: str | int, index: int, location: Location) -> bool:
+    """A key that the file should have: the last step, and no mark of pydantic's own."""
+    return index == len(location) - 1 and isinstance(step, str) and step.isidentifier()
+
+
+def _sentences(
+    steps: Location, details: ErrorDetails, model_type: type[BaseModel], skipped: int
+) -> tuple[str, str]:
     """What was seen at a field, and what to do about it."""
-    kind, location = details["type"], details["loc"]
-    name, seen = _name(location), _shortened(details["input"])
+    kind, name, seen = details["type"], _name(steps), _shortened(details["input"])
     if kind == "extra_forbidden":
-        return _unknown_key(details, model_type)
+        return _unknown_key(steps, details, model_type, skipped)
     if kind == "missing":
-        return f"key {str(location[-1])!r} is missing{_inside(location)}", "Add it"
+        return f"key {steps[-1]!r} is missing{_inside(steps)}", "Add it"
     if kind == "value_error":
         return _split(name, str(details["ctx"]["error"]))
     if kind in ("literal_error", "enum"):
-        return _choice(details, name)
+        return _choice(steps, details)
     if kind in _EXPECTED:
         return f"{name}: {seen} is not {_EXPECTED[kind]}", f"Write {_EXPECTED[kind]}"
     return f"{name}: {seen} does not fit", details["msg"]
 
 
-def _unknown_key(details: ErrorDetails, model_type: type[BaseModel]) -> tuple[str, str]:
+def _unknown_key(
+    steps: Location, details: ErrorDetails, model_type: type[BaseModel], skipped: int
+) -> tuple[str, str]:
     """What is out of scope is refused by its name, other keys get the nearest known one."""
-    location, key = details["loc"], str(details["loc"][-1])
+    key = str(steps[-1])
     limit = refused(key, details["input"]) if model_type is Campaign else None
     if limit is not None:
         seen, do = limit
-        return f"key {key!r}{_inside(location)}: {seen}", do
-    known = _known_keys(model_type, location[:-1])
-    return f"unknown key {key!r}{_inside(location)}", did_you_mean(key, known)
+        return f"key {key!r}{_inside(steps)}: {seen}", do
+    known = known_keys(model_type, steps[skipped:-1])
+    return f"unknown key {key!r}{_inside(steps)}", did_you_mean(key, known)
 
 
-def _choice(details: ErrorDetails, name: str) -> tuple[str, str]:
-    allowed = [str(word) for word in _quoted(details["ctx"].get("expected", ""))]
+def _choice(steps: Location, details: ErrorDetails) -> tuple[str, str]:
+    allowed = _quoted(details["ctx"].get("expected", ""))
     if details["loc"][-1] == "[key]":
-        return f"unknown key {details['loc'][-2]!r}", did_you_mean(
-            str(details["loc"][-2]), allowed
-        )
-    seen = _shortened(details["input"])
+        key = str(steps[-1])
+        return f"unknown key {key!r}{_inside(steps)}", did_you_mean(key, allowed)
     choices = ", ".join(allowed)
     near = did_you_mean(str(details["input"]), allowed)
     hint = near if near.startswith("Did") else f"Use one of {choices}"
-    return f"{name}: {seen} is not one of {choices}", hint
+    return f"{_name(steps)}: {_shortened(details['input'])} is not one of {choices}", hint
 
 
 def _quoted(expected: str) -> list[str]:
     """Words of pydantic's ``'a', 'b' or 'c'``; numbers stand there without quotes."""
-    return [
-        part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",") if part
-    ]
+    return [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
 
 
 def _split(name: str, message: str) -> tuple[str, str]:
@@ -115,60 +147,20 @@ def _split(name: str, message: str) -> tuple[str, str]:
     return (f"{name}: {seen}" if name else seen), advice
 
 
-def _name(location: Sequence[str | int]) -> str:
-    """``candidates[0].offer``, without the marks that pydantic adds for unions."""
+def _name(steps: Location) -> str:
+    """``candidates[0].offer``."""
     text = ""
-    for step in location:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.isidentifier():
-            text += f".{step}" if text else step
+    for step in steps:
+        dot = "." if text else ""
+        text += f"[{step}]" if isinstance(step, int) else f"{dot}{step}"
     return text
 
 
-def _inside(location: Sequence[str | int]) -> str:
-    parent = _name(location[:-1])
+def _inside(steps: Location) -> str:
+    parent = _name(steps[:-1])
     return f" in {parent}" if parent else ""
 
 
 def _shortened(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-
-
-def _known_keys(model_type: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """Keys of the model that stands at ``location`` below ``model_type``."""
-    here: Any = model_type
-    for step in location:
-        here = _below(here, step)
-    return list(here.model_fields) if _is_model(here) else []
-
-
-def _below(annotation: Any, step: str | int) -> Any:
-    """The annotation one step further down; unions and Annotated are looked through."""
-    for option in _options(annotation):
-        if _is_model(option) and step in option.model_fields:
-            return _model_of(option.model_fields[str(step)].annotation)
-        if get_origin(option) is tuple and isinstance(step, int):
-            return _model_of(get_args(option)[0])
-        if get_origin(option) in (dict, Mapping) and isinstance(step, str):
-            return _model_of(get_args(option)[1])
-    return annotation
-
-
-def _options(annotation: Any) -> tuple[Any, ...]:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _options(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return tuple(part for option in get_args(annotation) for part in _options(option))
-    return (annotation,)
-
-
-def _model_of(annotation: Any) -> Any:
-    """The one model among a union's options, else the annotation itself."""
-    return next((option for option in _options(annotation) if _is_model(option)), annotation)
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

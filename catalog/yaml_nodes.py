@@ -52,9 +52,14 @@ class Document:
     root: yaml.Node
     value: dict[str, Value]
 
-    def where(self, location: Location) -> str:
-        """``file:line`` of the key or item at ``location``, or of its nearest parent."""
-        return place(self.path, _line(self.root, location))
+    def line(self, location: Location) -> int:
+        """Line, from 1, of the key or item at ``location``, or of its nearest parent."""
+        return _line(self.root, location)
+
+    def where(self, location: Location | int) -> str:
+        """``file:line`` of a location, or of a line that is known already."""
+        line = location if isinstance(location, int) else self.line(location)
+        return place(self.path, line)
 
     def section(self, key: str) -> Document:
         """The mapping under one top-level key, as a document of its own.
@@ -146,8 +151,11 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
     try:
         root: yaml.Node | None = _Composer(text).get_single_node()
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        seen = f"character {error.character!r} is not allowed in YAML"
+        line = text.encode().count(b"\n", 0, error.position) + 1
+        character = (
+            chr(error.character) if isinstance(error.character, int) else error.character
+        )
+        seen = f"character {character!r} is not allowed in YAML"
         raise CatalogError(place(path, line), seen, "Remove it") from None
     except yaml.MarkedYAMLError as error:
         raise _syntax(path, text, error) from None
