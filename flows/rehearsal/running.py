@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from flows.rehearsal.settings import Settings
 from flows.rehearsal.truth import Truth, read_truth
@@ -19,15 +20,27 @@ STOP_TIMEOUT_S = 10.0
 
 
 class Running:
-    """A started server: its address, its process, and after the end its truth."""
+    """A started server: its address, its process, and after the end its truth.
 
-    def __init__(
-        self, process: subprocess.Popen[str], log: IO[str], truth_path: Path, url: str
-    ) -> None:
-        self.url = url
-        self.process = process
-        self._log = log
-        self._truth_path = truth_path
+    A context manager: leaving it stops the server and removes its log, and its truth unless
+    the settings named a file for it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = TemporaryDirectory(prefix="runoff-rehearsal-")
+        folder = Path(self._folder.name)
+        self._truth_path = Path(settings.truth or folder / "truth.jsonl")
+        self._log_path = folder / "stderr.log"
+        with self._log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "flows.rehearsal", "--settings", "-"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self._send(replace(settings, truth=str(self._truth_path)))
+        self.url = self._address()
 
     @property
     def port(self) -> int:
@@ -36,9 +49,7 @@ class Running:
 
     def log(self) -> str:
         """What the server wrote to its standard error so far."""
-        self._log.flush()
-        self._log.seek(0)
-        return self._log.read()
+        return self._log_path.read_text(encoding="utf-8")
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """Ask the server to end, kill it after the timeout; returns its exit code."""
@@ -68,8 +79,19 @@ class Running:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-        self._log.close()
-        self._truth_path.unlink(missing_ok=True)
+        self._folder.cleanup()
+
+    def _send(self, settings: Settings) -> None:
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), self.process.stdin as stream:
+                stream.write(json.dumps(settings.to_json()))
+
+    def _address(self) -> str:
+        """URL from the first line that holds one; empty when the process has ended."""
+        for line in self.process.stdout or ():
+            if " on http://" in line:
+                return line.split(" on ", 1)[1].strip()
+        return ""
 
 
 def start(settings: Settings | None = None) -> Running:
@@ -77,32 +99,9 @@ def start(settings: Settings | None = None) -> Running:
 
     With `while_loading: refuse` the address is known before the port is open.
     """
-    settings = settings or Settings()
-    with tempfile.NamedTemporaryFile(prefix="truth-", suffix=".jsonl", delete=False) as file:
-        truth_path = Path(settings.truth or file.name)
-    settings = replace(settings, truth=str(truth_path))
-    log = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "flows.rehearsal", "--settings", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-    )
-    if process.stdin is None or process.stdout is None:
-        raise RuntimeError("the process was started without pipes")
-    process.stdin.write(json.dumps(settings.to_json()))
-    process.stdin.close()
-    url = _address(process.stdout)
-    running = Running(process, log, truth_path, url)
-    if not url:
+    running = Running(settings or Settings())
+    if running.url:
+        return running
+    with running:
         code = running.stop()
         raise RuntimeError(f"the rehearsal server ended with code {code}: {running.log()}")
-    return running
-
-
-def _address(lines: IO[str]) -> str:
-    for line in lines:
-        if " on http://" in line:
-            return line.split(" on ", 1)[1].strip()
-    return ""

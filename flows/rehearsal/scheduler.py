@@ -138,7 +138,9 @@ class Scheduler:
         for sequence in list(batch):
             if sequence.state is not State.RUNNING or budget <= 0:
                 continue
-            wanted = sequence.remaining + (drafts if sequence.decodes else 0)
+            wanted = sequence.remaining
+            if drafts and sequence.decodes:
+                wanted += min(drafts, sequence.output_tokens - sequence.generated - 1)
             tokens = min(wanted, budget)
             if self._make_room(sequence, tokens):
                 work.append((sequence, tokens))
@@ -216,7 +218,6 @@ class Scheduler:
         """Count the step's tokens as computed; returns how many new ones were sampled."""
         if sequence.decodes:
             sampled = 1 + self._accepted_drafts(tokens - 1)
-            sampled = min(sampled, sequence.output_tokens - sequence.generated)
             sequence.computed += sampled
         else:
             self._publish(sequence, tokens)

@@ -69,23 +69,22 @@ class StepModel:
             + self.prefill_per_token_ms * prefill_tokens
         )
 
-    def closed_loop_tokens_per_s(
+    def saturated_requests_per_s(
         self, *, concurrency: int, prompt_tokens: int, output_tokens: int
     ) -> float:
-        """Output tokens/s of a saturated batch of equal requests at staggered positions.
+        """Requests/s of a chunked-prefill batch that always holds `concurrency` equal ones.
 
-        A request's share of engine time is its prompt's compute plus, for each token after
-        the first, 1/concurrency of a decode step at the mean context length. Steps that
-        mix prefill and decode count their base once, which is exact for equal bases when
-        each step of the run decodes something.
+        The step that ends a prompt gives the first token, so a request lives for
+        `output_tokens` steps, shared by all, and decodes in all but the first. Exact where
+        both bases are equal, the token budget holds all prompts at once and nothing is
+        cached or preempted; then it is the engine's capacity at its largest batch.
         """
-        mean_context = prompt_tokens + output_tokens / 2
-        decode_ms = self.step_ms(
-            decode_sequences=concurrency,
-            context_tokens=round(concurrency * mean_context),
-            prefill_tokens=0,
-        )
+        decodes = output_tokens - 1
+        context_tokens = decodes * prompt_tokens + decodes * output_tokens / 2
         request_ms = (
-            decode_ms * output_tokens / concurrency + self.prefill_per_token_ms * prompt_tokens
+            output_tokens * max(self.decode_base_ms, self.prefill_base_ms) / concurrency
+            + self.decode_per_sequence_ms * decodes
+            + self.decode_per_context_token_ms * context_tokens
+            + self.prefill_per_token_ms * prompt_tokens
         )
-        return 1e3 * output_tokens / request_ms
+        return 1e3 / request_ms

@@ -46,6 +46,9 @@ class WholeAnswer(Answer):
             self.hang()
 
     def _answer(self, failure: Failure | None) -> None:
+        if failure is not None and failure.kind == "pause":
+            self.order.loop.call_later(failure.for_ms / 1e3, self._answer_unless_over)
+            return
         shape = self.order.shape
         usage = None if shape.usage == "never" else self.usage()
         content = whole_body(
@@ -54,13 +57,19 @@ class WholeAnswer(Answer):
             usage,
             shape.reasoning_field,
         )
-        status, outcome = HTTPStatus.OK, "ok"
-        if failure is not None and failure.kind == "error":
-            status, outcome = HTTPStatus(failure.status), "error"
-            content = error_body(failure.status, failure.message)
-        elif failure is not None and failure.kind in ("garbage", "truncate"):
-            content, outcome = content[: len(content) // 2], failure.kind
-        self._send(status, content, outcome)
+        if failure is None:
+            self._send(HTTPStatus.OK, content, "ok")
+        elif failure.kind == "error":
+            body = error_body(failure.status, failure.message)
+            self._send(HTTPStatus(failure.status), body, "error")
+        elif failure.kind == "truncate":
+            self._send_short(content)
+        else:
+            self._send(HTTPStatus.OK, content[: len(content) // 2], failure.kind)
+
+    def _answer_unless_over(self) -> None:
+        if not self._is_over:
+            self._answer(None)
 
     def _send(self, status: HTTPStatus, content: bytes, outcome: str) -> None:
         record = self.order.record
@@ -70,6 +79,15 @@ class WholeAnswer(Answer):
         self.body.start(f"{status.value} {status.phrase}", headers)
         self.body.write(content)
         self.end(outcome)
+
+    def _send_short(self, content: bytes) -> None:
+        """Send half of a body whose whole length the headers state, and close."""
+        self.order.record.status = HTTPStatus.OK
+        head = f"HTTP/1.1 200 OK\r\n{self.order.headers}content-type: application/json\r\n"
+        length = f"content-length: {len(content)}\r\n\r\n"
+        self.order.connection.send((head + length).encode("latin-1"))
+        self.order.connection.send(content[: len(content) // 2])
+        self.close("truncated")
 
     def _text(self, choice: Choice) -> ChoiceText:
         thought = min(self.thinking, choice.emitted)
