@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.combinations import Combinations
+from catalog.entries import Catalog
+from catalog.errors import CatalogError
+from catalog.facts import Facts
+from catalog.judging import Judge
 from catalog.quantity import Quantity
+from catalog.ranks import ranked
+from catalog.resolve import resolve
+from catalog.schema import Campaign, Runtime
+from catalog.terms import needed_tokens_per_hour
 from catalog.verdict import GateResult, Input, Rank, Status, Verdict, quantity_json
 
-__all__ = ["ContractSummary", "GateResult", "Input", "Rank", "Screen", "Status", "Verdict"]
+__all__ = [
+    "ContractSummary",
+    "GateResult",
+    "Input",
+    "Rank",
+    "Screen",
+    "Status",
+    "Verdict",
+    "screen",
+    "screen_all_offers",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +101,81 @@ class Screen:
             "counts": {status.value: count for status, count in sorted(self.counts.items())},
             "candidates": [candidate.to_json() for candidate in self.candidates],
         }
+
+
+def screen(
+    campaign: Campaign, catalog: Catalog, runtimes: Mapping[str, Runtime], today: dt.date
+) -> Screen:
+    """The campaign's candidates in the file's order; ``today`` ages the prices.
+
+    Raises
+    ------
+    CatalogError
+        For names that the catalog lacks and settings that cannot be meant.
+    """
+    facts, judge = Facts.of(campaign, catalog, runtimes, today), Judge()
+    verdicts = [judge.verdict(resolve(facts, each)) for each in campaign.candidates]
+    return Screen(
+        name=campaign.name,
+        contract=_summary(facts),
+        candidates=ranked(verdicts, campaign.commitments),
+    )
+
+
+def screen_all_offers(
+    campaign: Campaign, catalog: Catalog, runtimes: Mapping[str, Runtime], today: dt.date
+) -> Screen:
+    """Every offer that could serve the contract, cheapest best case first, rejects last.
+
+    Raises
+    ------
+    CatalogError
+        If the model's architecture is not modelled: no combination could be judged.
+    """
+    facts, judge = Facts.of(campaign, catalog, runtimes, today), Judge()
+    if facts.arch is None:
+        raise CatalogError(
+            f"model {facts.model.name!r}", facts.gap, "Screen named candidates, or measure"
+        )
+    found = Combinations(facts=facts, arch=facts.arch)
+    verdicts = [judge.verdict(each.case, each.placement_key) for each in found]
+    return Screen(
+        name=campaign.name,
+        contract=_summary(facts),
+        candidates=ranked(sorted(verdicts, key=_cheapest_first), campaign.commitments),
+        all_offers=True,
+    )
+
+
+def _cheapest_first(verdict: Verdict) -> tuple[bool, bool, float, int]:
+    cost = verdict.best_usd_per_1m_output
+    rejected = verdict.verdict is Status.REJECT
+    return rejected, cost is None, cost or 0.0, verdict.device_count or 0
+
+
+def _summary(facts: Facts) -> ContractSummary:
+    terms, contract = facts.terms, facts.campaign.contract
+    return ContractSummary(
+        model=facts.model.name,
+        weights=facts.weights.name,
+        kv_cache=facts.kv.name,
+        kind=terms.kind,
+        prompt_tokens=contract.prompt_tokens.text,
+        output_tokens=contract.output_tokens.text,
+        mean_context=terms.mean_context,
+        maximum_context=terms.maximum_context,
+        prompt_tokens_at_percentile=terms.prompt,
+        percentile=terms.percentile,
+        cached_prefix_tokens=terms.cached_prefix,
+        concurrency=contract.concurrency,
+        rate=contract.rate,
+        ttft=terms.ttft,
+        itl=terms.itl,
+        itl_statistic=contract.slo.itl_statistic if terms.itl is not None else None,
+        goodput=contract.slo.goodput,
+        needed_tokens_per_hour=needed_tokens_per_hour(terms),
+        cost_ceiling=terms.cost_ceiling,
+    )
 
 
 def _plain(value: object) -> object:

@@ -32,6 +32,7 @@ class Rank(StrEnum):
     THIN_MARGIN = "thin-margin"
 
 
+_COUNTED = ("streams", "tokens", "all-reduces")
 SEVERITY = (Status.REJECT, Status.UNKNOWN, Status.UNLIKELY, Status.PASS)
 _DIMENSION = {
     "B": Dimension.BYTES,
@@ -100,7 +101,7 @@ class GateResult:
         return "\n".join(part for part in (self._filled(self.working), self.rule) if part)
 
     def _filled(self, template: str) -> str:
-        return template.format_map(dict(self._figures())) if template else ""
+        return template.format_map(_Figures(self._figures())) if template else ""
 
     def _figures(self) -> Iterator[tuple[str, _Shown]]:
         for name in ("bound", "assumption", "limit"):
@@ -223,6 +224,13 @@ _PLAIN = (
 )
 
 
+class _Figures(dict[str, "_Shown"]):
+    """Figures by name; one that a gate could not know reads ``unknown``."""
+
+    def __missing__(self, name: str) -> _Shown:
+        return _Shown(None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shown:
     """A figure inside a sentence: ``{name}`` in a readable unit, ``{name:GB}`` in that one."""
@@ -239,6 +247,8 @@ class _Shown:
 
 def shown(quantity: Quantity, unit: str = "") -> str:
     """The quantity with four significant digits, in ``unit`` where one is given."""
+    if quantity.unit in _COUNTED and not unit:
+        return f"{quantity.value:,.0f} {quantity.unit}"
     if not unit:
         return format_value(quantity.value, quantity.unit, digits=4)
     dimension = _DIMENSION[quantity.unit]

@@ -1,0 +1,44 @@
+"""What a candidate delivers and costs at the bound: no server can do better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.placement import Placement
+from catalog.quantity import Basis, Quantity
+from catalog.roofline import assumed_request_s, bound_request
+from catalog.sale import Sale
+from catalog.terms import SECONDS_PER_HOUR
+
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestCase:
+    """Output tokens per hour of a whole host at the bound and by assumption."""
+
+    tokens_per_hour: float | None
+    assumed_tokens_per_hour: float | None
+
+
+def best_case(placement: Placement) -> BestCase:
+    """Tokens per hour of all engines: 3600 · engines · O / time of a request."""
+    return BestCase(
+        tokens_per_hour=_tokens(placement, bound_request(placement).seconds),
+        assumed_tokens_per_hour=_tokens(placement, assumed_request_s(placement)),
+    )
+
+
+def _tokens(placement: Placement, request_s: float | None) -> float | None:
+    if not request_s:
+        return None
+    return SECONDS_PER_HOUR * placement.engines * placement.terms.mean_output / request_s
+
+
+def cost(sale: Sale, tokens_per_hour: float | None, basis: Basis) -> Quantity | None:
+    """The whole instance's price per million output tokens, in the price's currency."""
+    if sale.price is None or not tokens_per_hour:
+        return None
+    currency = sale.price.unit.partition("/")[0]
+    value = sale.price.value / tokens_per_hour * _MILLION
+    return Quantity(value=value, unit=f"{currency}/Mtok", basis=basis, source=sale.price.source)

@@ -1,0 +1,83 @@
+"""Two times against one limit: what the bandwidth and the compute gate have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.gates._answers import assumed, bound, compared, stated, unverified
+from catalog.placement import Placement
+from catalog.quantity import Quantity
+from catalog.roofline import Roof
+from catalog.verdict import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """A bound and an assumed time, and the limit that they must keep.
+
+    ``missing`` names the facts without which a pass cannot be said.
+    """
+
+    roof: Roof
+    assumed: Roof
+    limit_s: float | None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> Quantity | None:
+        """Milliseconds that no implementation can beat; None where nothing is known."""
+        seconds = self.roof.known_s
+        return None if seconds is None else bound(seconds * 1e3, "ms")
+
+    @property
+    def assumption(self) -> Quantity | None:
+        """Milliseconds by the lesson's rule; None without any assumed rate."""
+        seconds = self.assumed.known_s
+        return None if seconds is None else assumed(seconds * 1e3, "ms")
+
+    @property
+    def limit(self) -> Quantity | None:
+        """The contract's limit in milliseconds."""
+        return None if self.limit_s is None else stated(self.limit_s * 1e3, "ms")
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether what is known already exceeds the limit."""
+        limit, least = self.limit, self.bound
+        return limit is not None and least is not None and least.value > limit.value
+
+    def judged(self, doubts: tuple[str, ...]) -> tuple[Status, float | None]:
+        """Status and margin; ``doubts`` name unverified facts that the bound rests on."""
+        least = self.bound
+        if self.limit is None:
+            return Status.NOT_APPLICABLE, None
+        if least is None or (self.missing and not self.is_violated):
+            return Status.UNKNOWN, None
+        return compared(least, self.assumption, self.limit, doubts=doubts)
+
+
+def missing_rates(place: Placement) -> tuple[str, ...]:
+    """Which peak rates of the device the catalog does not know."""
+    title = place.device.title
+    names = []
+    if place.device.memory_bandwidth is None:
+        names.append(f"the memory bandwidth of {title}")
+    if place.peak is None:
+        names.append(f"the peak FLOP/s of {title} for {place.weights.name}")
+    return tuple(names)
+
+
+def model_doubt(place: Placement) -> tuple[str, ...]:
+    """The model's configuration, where nobody has checked it against its source."""
+    return () if place.model_verified else (f"the configuration of {place.model}",)
+
+
+def side_doubts(place: Placement, *, memory: bool) -> tuple[str, ...]:
+    """Unverified facts under one side of a roof: memory traffic, or arithmetic."""
+    doubts = model_doubt(place)
+    if not memory:
+        return doubts + unverified({"peak compute": place.peak})
+    cache, caches = place.device.on_chip_cache, "the size of the on-chip caches"
+    if cache is None:
+        return (*doubts, caches)
+    return doubts + unverified({"peak bandwidth": place.device.memory_bandwidth, caches: cache})

@@ -1,0 +1,169 @@
+"""Gate 4, interconnect: tensor parallelism must save more time than its all-reduces cost."""
+
+from __future__ import annotations
+
+from catalog import links, scaling
+from catalog.architecture import all_reduces_per_step, heads_divide
+from catalog.case import Case
+from catalog.gates import memory
+from catalog.gates._answers import assumed, bound, stated, unknown
+from catalog.placement import Placement
+from catalog.quantity import Basis, Quantity
+from catalog.rules import hardware_rule
+from catalog.scaling import Phase, Scaling
+from catalog.schema import Link
+from catalog.verdict import GateResult, Input, Status
+
+ORDER = 5
+NAME = "interconnect"
+_FORMULA = "2L · (α + 2(k−1)/k · M / bandwidth) < t(k') − t(k), in decode and in prefill"
+_WORKING = (
+    "TP={degree:} against TP={sibling:}, decode: bound {bound} of {limit} saved, assumption "
+    "{assumption} of {decode_saved_assumed}; prefill: bound {prefill_cost} of {prefill_saved}, "
+    "assumption {prefill_cost_assumed} of {prefill_saved_assumed}; break-even α "
+    "{break_even_alpha:µs}"
+)
+_PAYS = "{bound} of communication per decode step against {limit} saved over TP={sibling}"
+_DOMINATED = (
+    "{phase} costs {cost} of communication ({column}) and saves {saved} over TP={sibling}"
+)
+
+
+def judge(case: Case) -> GateResult:
+    """Whether the degree beats the largest smaller one that holds the model; never a reject."""
+    place = case.placement
+    if place.k == 1:
+        return _simple(Status.NOT_APPLICABLE, "one device per engine", "no tensor parallelism")
+    link = place.link
+    if link is None:
+        return unknown(NAME, "the link between the devices", formula=_FORMULA)
+    sibling = _sibling(case)
+    if sibling is None:
+        reason = "no smaller degree holds the model, so there is nothing to lose against"
+        return _simple(Status.PASS, "no smaller degree fits", reason, _inputs(place, link))
+    return _against(place, sibling, link)
+
+
+def _against(place: Placement, sibling: Placement, link: Link) -> GateResult:
+    least = scaling.bound_scaling(place, sibling, link)
+    likely = scaling.assumed_scaling(place, sibling, link)
+    if least.decode is None or least.prefill is None:
+        return unknown(NAME, f"a peak rate of {place.device.title}", formula=_FORMULA)
+    pays = least.pays and likely.pays
+    details = _details(place, sibling, link, least, likely)
+    decode = likely.decode or least.decode
+    return GateResult(
+        gate=NAME,
+        status=Status.PASS if pays else Status.UNLIKELY,
+        clause=f"faster than TP={sibling.k}" if pays else f"dominated by TP={sibling.k}",
+        bound=bound(least.decode.cost_s * 1e3, "ms"),
+        assumption=_ms(likely.decode.cost_s) if likely.decode else None,
+        limit=bound(least.decode.saved_s * 1e3, "ms"),
+        margin=min(_left(least.decode), _left(decode)) if decode.saved_s > 0 else None,
+        formula=_FORMULA,
+        inputs=_inputs(place, link),
+        details=details | ({} if pays else _worst(least, likely)),
+        lesson=_lesson(place, sibling, link),
+        open_questions=() if likely.decode else (f"all-reduce times over {link.title}",),
+        because=_PAYS if pays else _DOMINATED,
+        working=_WORKING,
+        rule=hardware_rule(place),
+    )
+
+
+def _simple(
+    status: Status, clause: str, reason: str, inputs: tuple[Input, ...] = ()
+) -> GateResult:
+    return GateResult(
+        gate=NAME,
+        status=status,
+        clause=clause,
+        formula=_FORMULA,
+        inputs=inputs,
+        details={"answer": reason},
+        because="{answer}",
+    )
+
+
+def _sibling(case: Case) -> Placement | None:
+    """The largest smaller degree whose ranks divide the model and pass gate 1."""
+    place = case.placement
+    for k in range(place.k // 2, 0, -1):
+        if place.k % k == 0 and heads_divide(place.arithmetic.arch, k) is None:
+            smaller = place.at_degree(k)
+            if memory.judge(case.with_placement(smaller)).status is Status.PASS:
+                return smaller
+    return None
+
+
+def _left(phase: Phase) -> float:
+    return (phase.saved_s - phase.cost_s) / phase.saved_s if phase.saved_s > 0 else -1.0
+
+
+def _worst(least: Scaling, likely: Scaling) -> dict[str, Quantity | str]:
+    """The first phase and column in which the degree loses, by name and numbers."""
+    columns = (("at α = 0", least), ("by assumption", likely))
+    for column, times in columns:
+        for name, phase in (("decode", times.decode), ("prefill", times.prefill)):
+            if phase is not None and not phase.pays:
+                basis = Basis.BOUND if times is least else Basis.ASSUMPTION
+                return {
+                    "phase": name,
+                    "column": column,
+                    "cost": Quantity(value=phase.cost_s * 1e3, unit="ms", basis=basis),
+                    "saved": Quantity(value=phase.saved_s * 1e3, unit="ms", basis=basis),
+                }
+    return {}
+
+
+def _details(
+    place: Placement, sibling: Placement, link: Link, least: Scaling, likely: Scaling
+) -> dict[str, Quantity | str]:
+    details: dict[str, Quantity | str] = {
+        "degree": f"{place.k}",
+        "sibling": f"{sibling.k}",
+        "link": link.title,
+    }
+    if least.prefill is not None:
+        details["prefill_cost"] = bound(least.prefill.cost_s * 1e3, "ms")
+        details["prefill_saved"] = bound(least.prefill.saved_s * 1e3, "ms")
+    if likely.prefill is not None:
+        details["prefill_cost_assumed"] = _ms(likely.prefill.cost_s)
+        details["prefill_saved_assumed"] = _ms(likely.prefill.saved_s)
+    if likely.decode is not None:
+        details["decode_saved_assumed"] = _ms(likely.decode.saved_s)
+        alpha = scaling.break_even_alpha_s(place, link, likely.decode)
+        if alpha is not None:
+            details["break_even_alpha"] = _ms(alpha)
+    return details
+
+
+def _inputs(place: Placement, link: Link) -> tuple[Input, ...]:
+    row, count = links.effective_row(link, place.k), all_reduces_per_step(place.arithmetic.arch)
+    named = {
+        "all_reduces": stated(count, "all-reduces"),
+        "per_direction": link.per_direction,
+        "alpha": row.alpha if row else None,
+        "effective_bandwidth": row.bandwidth if row else None,
+        "measured_degree": stated(row.devices, "devices") if row else None,
+    }
+    return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
+
+
+def _lesson(place: Placement, sibling: Placement, link: Link) -> dict[str, Quantity]:
+    tokens, arch = scaling.streams_of(place), place.arithmetic.arch
+    cost, step = links.lesson_communication_s(arch, link, tokens), scaling.lesson_step_s(place)
+    figures = {
+        "communication": cost,
+        "step_with_communication": None if cost is None or step is None else step + cost,
+        "break_even_alpha": scaling.lesson_break_even_alpha_s(place, sibling, link),
+    }
+    return {
+        name: Quantity(value=s * 1e3, unit="ms", basis=Basis.ASSUMPTION, source="lesson")
+        for name, s in figures.items()
+        if s is not None
+    }
+
+
+def _ms(seconds: float) -> Quantity:
+    return assumed(seconds * 1e3, "ms")

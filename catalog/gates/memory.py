@@ -1,0 +1,138 @@
+"""Gate 1, memory: weights and KV cache must fit in what the driver reports."""
+
+from __future__ import annotations
+
+from catalog.case import Case
+from catalog.gates._answers import (
+    GIB,
+    assumed,
+    bound,
+    compared,
+    doubt_detail,
+    stated,
+    unknown,
+    unverified,
+)
+from catalog.placement import Placement
+from catalog.quantity import Basis, Quantity
+from catalog.rules import hardware_rule
+from catalog.verdict import GateResult, Input, Status
+
+ORDER = 1
+NAME = "memory"
+_CLAUSE = "weights and KV cache fit in memory"
+_FORMULA = "W/k + max(C·KV(S_avg), KV(S_max)) ≤ reported memory"
+_WORKING = (
+    "bound: {weights:GiB} + {kv_cache:GiB} = {bound} ≤ {limit}; "
+    "assumption: {weights_held:GiB} + {kv_cache_longest:GiB} + {workspace:GiB} workspace = "
+    "{assumption} ≤ {memory_utilisation} of {reported_memory:GiB} = {usable:GiB}"
+)
+_BECAUSE = {
+    Status.PASS: "{assumption} of {usable:GiB} usable; {spare_kv} to spare",
+    Status.UNLIKELY: "{assumption} with workspace exceeds the {usable:GiB} that are usable",
+    Status.REJECT: "at least {bound} are needed and {limit} are there",
+}
+_DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
+
+
+def judge(case: Case) -> GateResult:
+    """Whether the streams of the contract fit on each rank, without and with reserves."""
+    place = case.placement
+    if place.memory is None or place.capacity_bytes is None:
+        missing = f"the memory that the driver of {place.device.title} reports"
+        return unknown(NAME, missing, clause=_CLAUSE, formula=_FORMULA)
+    need, floor = _needs(place)
+    limit = bound(place.capacity_bytes / GIB, "GiB")
+    usable = assumed(place.memory.value * place.utilisation, "B")
+    if place.offload is not None:
+        if place.host_memory is None and need.value > limit.value:
+            return unknown(NAME, "the host's memory, to offload to", clause=_CLAUSE)
+        usable = assumed(usable.value + place.offload.value / place.k, "B")
+    doubts = _doubts(place)
+    usable_gib = assumed(usable.value / GIB, "GiB")
+    status, margin = compared(need, floor, limit, usable=usable_gib, doubts=doubts)
+    doubted = bool(doubts) and need.value > limit.value
+    return GateResult(
+        gate=NAME,
+        status=status,
+        clause=_CLAUSE,
+        bound=need,
+        assumption=floor,
+        limit=limit,
+        margin=margin,
+        formula=_FORMULA,
+        inputs=_inputs(place),
+        details=_details(place, usable, floor) | doubt_detail(doubts),
+        lesson=_lesson(place),
+        because=_DOUBTED if doubted else _BECAUSE[status],
+        working=_WORKING,
+        rule=hardware_rule(place),
+    )
+
+
+def _needs(place: Placement) -> tuple[Quantity, Quantity]:
+    """GiB per rank without any reserve, and by the lesson's rule with workspace."""
+    sums = place.sums
+    cache = sums.kv_shared + _resident(place)
+    floor = sums.assumed_weights + place.streams * sums.assumed_kv_longest
+    return (
+        bound((sums.weights + cache) / GIB, "GiB"),
+        assumed((floor + place.workspace.value) / GIB, "GiB"),
+    )
+
+
+def _resident(place: Placement) -> float:
+    """KV cache of all streams at S_avg, or of one at S_max where that is more.
+
+    Only a stated concurrency makes more than one stream certain.
+    """
+    return max(place.streams * place.sums.kv_mean, place.sums.kv_longest)
+
+
+def _doubts(place: Placement) -> tuple[str, ...]:
+    model = () if place.model_verified else (f"the configuration of {place.model}",)
+    host = place.host_memory if place.offload else None
+    return model + unverified({"reported memory": place.memory, "host memory": host})
+
+
+def _inputs(place: Placement) -> tuple[Input, ...]:
+    sums = place.sums
+    named = {
+        "weights": bound(sums.weights, "B"),
+        "kv_cache": bound(sums.kv_shared + _resident(place), "B"),
+        "reported_memory": place.memory,
+        "host_memory": place.host_memory if place.offload else None,
+        "weights_held": assumed(sums.assumed_weights, "B"),
+        "kv_cache_longest": assumed(place.streams * sums.assumed_kv_longest, "B"),
+        "workspace": place.workspace,
+        "memory_utilisation": stated(place.utilisation, "1"),
+    }
+    return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
+
+
+def _details(place: Placement, usable: Quantity, floor: Quantity) -> dict[str, Quantity | str]:
+    sums = place.sums
+    free = usable.value - sums.assumed_weights - place.workspace.value
+    details: dict[str, Quantity | str] = {
+        "usable": usable,
+        "spare_kv": assumed(usable.value / GIB - floor.value, "GiB"),
+    }
+    if sums.assumed_kv_longest > 0:
+        fit = max(0, int(free // sums.assumed_kv_longest))
+        details["streams_that_fit"] = assumed(fit, "streams")
+    return details
+
+
+def _lesson(place: Placement) -> dict[str, Quantity]:
+    sums, marketed = place.sums, place.device.marketed_memory
+    floor = sums.assumed_weights + place.streams * sums.lesson_kv_longest
+    figures = {
+        "memory_floor": (floor + place.workspace.value) / GIB,
+        "decimal_capacity": marketed.value / GIB,
+        "usable_at_utilisation": marketed.value * place.utilisation / GIB,
+        "spare_kv": (marketed.value - floor - place.workspace.value) / GIB,
+    }
+    return {
+        name: Quantity(value=value, unit="GiB", basis=Basis.ASSUMPTION, source="lesson")
+        for name, value in figures.items()
+    }

@@ -1,0 +1,145 @@
+"""From a case to a verdict: every gate answers, and the worst answer decides."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from catalog.best_case import BestCase, best_case, cost
+from catalog.case import Case, Unmodelled
+from catalog.gates import Gate, all_gates
+from catalog.gates._answers import unknown
+from catalog.quantity import Basis, Quantity
+from catalog.sale import Sale
+from catalog.verdict import SEVERITY, GateResult, Status, Verdict
+
+DOLLARS_PER_HOUR = "USD/h"
+_DOLLARS_PER_MILLION = "USD/Mtok"
+_ALWAYS_OPEN = ("p95 TTFT", "p95 ITL", "queue time", "goodput", "quality")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Applies the gates; what does not depend on the price is judged once per placement."""
+
+    gates: tuple[Gate, ...] = field(default_factory=all_gates)
+    _seen: dict[Hashable, tuple[tuple[GateResult, ...], BestCase]] = field(default_factory=dict)
+
+    def verdict(self, case: Case | Unmodelled, placement_key: Hashable = None) -> Verdict:
+        """The candidate after all gates; equal ``placement_key`` means an equal placement."""
+        if isinstance(case, Unmodelled):
+            return _unmodelled(case, self.gates)
+        fixed, best = self._fixed(case, placement_key)
+        answers = iter(fixed)
+        results = tuple(
+            gate.judge(case) if gate.reads_price else next(answers) for gate in self.gates
+        )
+        return _verdict(case, results, best)
+
+    def _fixed(self, case: Case, key: Hashable) -> tuple[tuple[GateResult, ...], BestCase]:
+        if key is not None and key in self._seen:
+            return self._seen[key]
+        results = tuple(gate.judge(case) for gate in self.gates if not gate.reads_price)
+        found = results, best_case(case.placement)
+        if key is not None:
+            self._seen[key] = found
+        return found
+
+
+def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None]:
+    """The worst status, and the first gate that has it (None where all pass)."""
+    for status in SEVERITY[:-1]:
+        for result in results:
+            if result.status is status:
+                return status, result
+    return Status.PASS, None
+
+
+def _verdict(case: Case, results: tuple[GateResult, ...], best: BestCase) -> Verdict:
+    place, sale = case.placement, case.sale
+    status, decided = deciding(results)
+    tokens = best.tokens_per_hour if status is not Status.REJECT else None
+    least = cost(sale, tokens, Basis.BOUND)
+    return Verdict(
+        name=case.name,
+        verdict=status,
+        gates=results,
+        decided_by=decided.gate if decided is not None else None,
+        clause=decided.clause if decided is not None else None,
+        parity=case.parity,
+        offer=sale.offer,
+        device=place.device.name,
+        device_title=place.device.title,
+        device_count=place.device_count,
+        tensor_parallel=place.k,
+        precision=place.weights.name,
+        kv_precision=place.kv.name,
+        runtime=place.runtime.name,
+        version=place.version or None,
+        replicas_per_host=place.replicas,
+        sold_as=sale.sold_as,
+        commitment=sale.commitment,
+        price_usd_per_hour=_dollars(sale),
+        best_usd_per_1m_output=_per_million(least),
+        best_tokens_per_hour=tokens,
+        stale=sale.stale,
+        notes=case.notes,
+        open_questions=tuple(_open(case, results)),
+    )
+
+
+def _unmodelled(case: Unmodelled, gates: tuple[Gate, ...]) -> Verdict:
+    results = tuple(unknown(gate.name, case.reason) for gate in gates)
+    return Verdict(
+        name=case.name,
+        verdict=Status.UNKNOWN,
+        gates=results,
+        decided_by=results[0].gate if results else None,
+        clause=case.reason,
+        parity=case.parity,
+        offer=case.sale.offer,
+        device=case.device,
+        device_title=case.device_title,
+        device_count=case.device_count,
+        tensor_parallel=case.tensor_parallel,
+        precision=case.precision,
+        kv_precision=case.kv_precision,
+        runtime=case.runtime,
+        version=case.version,
+        replicas_per_host=case.replicas_per_host,
+        sold_as=case.sale.sold_as,
+        commitment=case.sale.commitment,
+        price_usd_per_hour=_dollars(case.sale),
+        best_usd_per_1m_output=case.price_per_1m_output,
+        stale=case.sale.stale,
+        notes=case.notes,
+        open_questions=_ALWAYS_OPEN,
+    )
+
+
+def _dollars(sale: Sale) -> float | None:
+    price = sale.price
+    return price.value if price is not None and price.unit == DOLLARS_PER_HOUR else None
+
+
+def _per_million(least: Quantity | None) -> float | None:
+    return least.value if least is not None and least.unit == _DOLLARS_PER_MILLION else None
+
+
+def _open(case: Case, results: tuple[GateResult, ...]) -> Iterator[str]:
+    """What no paper can say, and which assumptions the verdict uses."""
+    yield from _ALWAYS_OPEN
+    place = case.placement
+    assumed = {
+        "achieved bandwidth": place.achieved_bandwidth,
+        "achieved compute": place.achieved_compute,
+        "workspace": place.workspace,
+        "price": case.sale.price,
+    }
+    for name, quantity in assumed.items():
+        if quantity is None:
+            yield f"{name}: not even assumed"
+        elif quantity.basis is Basis.ASSUMPTION:
+            yield f"{name}: {quantity} is assumed"
+    for result in results:
+        yield from result.open_questions

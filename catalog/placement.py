@@ -1,0 +1,137 @@
+"""One candidate's machine and software as facts: what every gate but the price reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from catalog.architecture import KvPrecision, Precision
+from catalog.quantity import Basis, Quantity
+from catalog.schema import Device, Link, Runtime
+from catalog.sums import Arithmetic, Sums
+from catalog.terms import Terms
+
+# Without the clock that a datasheet's peak assumes, a chip may run this much above it.
+UNKNOWN_CLOCK_HEADROOM = 1.10
+GPU_WORKSPACE_BYTES = 3.5 * 2**30
+CPU_WORKSPACE_BYTES = 4.0 * 2**30
+# A reject that an on-chip cache this many times larger would not undo does not rest on it.
+CACHE_DOUBT_FACTOR = 4.0
+CPU_CLASSES = ("cpu-x86", "cpu-arm")
+NEEDS_BF16 = ("bfloat16", "gguf_bf16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A model on k ranks of a device under a runtime, for one contract.
+
+    ``device_count`` devices hold ``replicas`` independent servers of ``data_parallel``
+    engines with ``k`` ranks each. Unknown facts are None. ``peak`` is one device's dense
+    FLOP/s in the fastest format that the precision may use, at its maximum clock.
+    """
+
+    terms: Terms
+    arithmetic: Arithmetic
+    sums: Sums
+    model: str
+    model_verified: bool
+    device: Device
+    device_count: int
+    k: int
+    data_parallel: int
+    replicas: int
+    link: Link | None
+    runtime: Runtime
+    version: str
+    driver: str | None
+    weights: Precision
+    kv: KvPrecision
+    memory: Quantity | None
+    host_memory: Quantity | None
+    offload: Quantity | None
+    utilisation: float
+    workspace: Quantity
+    peak: Quantity | None
+    achieved_bandwidth: Quantity | None
+    achieved_compute: Quantity | None
+    draft_tokens: int = 0
+    maximum_model_length: int | None = None
+
+    @property
+    def engines(self) -> int:
+        """Engines that share the devices' work, each of ``k`` ranks."""
+        return self.replicas * self.data_parallel
+
+    @property
+    def streams(self) -> int:
+        """Streams of one engine at the contract's load: C over the data-parallel engines."""
+        return -(-self.terms.streams // self.data_parallel)
+
+    @property
+    def is_cpu(self) -> bool:
+        """True for a host's sockets taken as one device."""
+        return self.device.device_class in CPU_CLASSES
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """Memory that one rank may use at the very most, host memory included on request."""
+        if self.memory is None:
+            return None
+        host = self.host_memory.value if self.offload and self.host_memory else 0.0
+        return self.memory.value + host / (self.engines * self.k)
+
+    def at_degree(self, k: int) -> Placement:
+        """The same placement with tensor-parallel degree ``k``."""
+        sums = self.arithmetic.sums(
+            self.weights, self.kv, k=k, block_tokens=self.runtime.kv_block_tokens
+        )
+        return replace(self, k=k, sums=sums)
+
+
+def peak_compute(device: Device, weights: Precision) -> Quantity | None:
+    """Dense FLOP/s at the maximum clock in the fastest format that serves ``weights``.
+
+    A peak quoted at a rated clock is scaled to the maximum clock; where the rated clock is
+    not known, 10% are granted. None where the device lists no format that would do.
+    """
+    rated = _listed(device.compute, compute_types(weights))
+    if rated is None:
+        return None
+    slow, fast = device.rated_clock, device.maximum_clock
+    if slow is None or fast is None:
+        scale, source = UNKNOWN_CLOCK_HEADROOM, rated.source
+    else:
+        scale = max(1.0, fast.value / slow.value)
+        source = next(
+            (q.source for q in (rated, slow, fast) if not q.is_verified), rated.source
+        )
+    return replace(rated, value=rated.value * scale, source=source)
+
+
+def compute_types(weights: Precision) -> tuple[str, ...]:
+    """Columns of a device's FLOP/s that may serve these weights, fastest first."""
+    types = weights.compute_types
+    return types if weights.name in NEEDS_BF16 or "bf16" not in types else (*types, "fp16")
+
+
+def assumed_compute(device: Device, weights: Precision) -> Quantity | None:
+    """FLOP/s that software is assumed to reach on this device; None where nothing is said."""
+    return _listed(device.achieved.compute, compute_types(weights))
+
+
+def assumed_workspace(device: Device) -> Quantity:
+    """Memory that a server needs beside weights and cache: the lesson's 3.5 or 4.0 GiB."""
+    if device.achieved.workspace is not None:
+        return device.achieved.workspace
+    is_cpu = device.device_class in CPU_CLASSES
+    return Quantity(
+        value=CPU_WORKSPACE_BYTES if is_cpu else GPU_WORKSPACE_BYTES,
+        unit="B",
+        basis=Basis.ASSUMPTION,
+        source="the lesson's workspace",
+    )
+
+
+def _listed(columns: Mapping[Any, Quantity], wanted: Iterable[str]) -> Quantity | None:
+    return next((columns[name] for name in wanted if name in columns), None)

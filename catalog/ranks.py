@@ -1,0 +1,87 @@
+"""Paper ranks: which candidate the paper would take, and what speaks against the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from catalog.facts import PARITY
+from catalog.verdict import Rank, Status, Verdict
+
+TIE_SHARE = 0.02
+THIN_MARGIN = 0.10
+
+
+def ranked(verdicts: Sequence[Verdict], commitments: Sequence[str]) -> tuple[Verdict, ...]:
+    """The same candidates in the same order, each with its ranks.
+
+    Prices under a commitment that the campaign did not ask for do not compete.
+    """
+    passing = [v for v in verdicts if v.verdict is Status.PASS]
+    first = primary(passing, commitments)
+    smallest = _smallest_degrees(passing)
+    return tuple(
+        replace(verdict, ranks=_ranks(verdict, first, smallest))
+        if verdict.verdict is Status.PASS
+        else verdict
+        for verdict in verdicts
+    )
+
+
+def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict | None:
+    """The cheapest best case at the contract's precision.
+
+    Ties within 2% go to fewer devices, then to the lower hourly price. Where no price is
+    known, the most output tokens per machine-hour wins.
+    """
+    able = [v for v in passing if v.parity == PARITY and _competes(v, commitments)]
+    priced = [v for v in able if v.best_usd_per_1m_output is not None]
+    if priced:
+        least = min(_cost(v) for v in priced)
+        tied = [v for v in priced if _cost(v) <= least * (1 + TIE_SHARE)]
+        return min(tied, key=lambda v: (_devices(v), v.price_usd_per_hour or 0.0, _cost(v)))
+    if not able:
+        return None
+    most = max(v.best_tokens_per_hour or 0.0 for v in able)
+    tied = [v for v in able if (v.best_tokens_per_hour or 0.0) * (1 + TIE_SHARE) >= most]
+    return min(tied, key=_devices)
+
+
+def _competes(verdict: Verdict, commitments: Sequence[str]) -> bool:
+    return verdict.commitment in (None, "owned", *commitments)
+
+
+def _cost(verdict: Verdict) -> float:
+    cost = verdict.best_usd_per_1m_output
+    return cost if cost is not None else float("inf")
+
+
+def _devices(verdict: Verdict) -> int:
+    return verdict.device_count or 0
+
+
+def _kin(verdict: Verdict) -> tuple[str | None, ...]:
+    """What siblings share: they differ in the parallel degree alone."""
+    return verdict.device, verdict.runtime, verdict.precision, verdict.kv_precision
+
+
+def _smallest_degrees(passing: Sequence[Verdict]) -> dict[tuple[str | None, ...], int]:
+    degrees: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    for verdict in passing:
+        degrees[_kin(verdict)].append(verdict.tensor_parallel or 1)
+    return {kin: min(found) for kin, found in degrees.items()}
+
+
+def _ranks(
+    verdict: Verdict, first: Verdict | None, smallest: dict[tuple[str | None, ...], int]
+) -> tuple[Rank, ...]:
+    ranks = []
+    if verdict is first:
+        ranks.append(Rank.PRIMARY)
+    elif (verdict.tensor_parallel or 1) > smallest[_kin(verdict)]:
+        ranks.append(Rank.COST_INEFFICIENT)
+    margin = verdict.margin
+    if margin is not None and margin < THIN_MARGIN:
+        ranks.append(Rank.THIN_MARGIN)
+    return tuple(ranks)

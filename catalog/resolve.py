@@ -1,0 +1,261 @@
+"""From a candidate's names to its facts; what cannot be resolved is an error or a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from catalog.architecture import KvPrecision, Precision, kv_precision, precision
+from catalog.capabilities import newest_release
+from catalog.case import Case, Unmodelled
+from catalog.entries import OURS, Kind
+from catalog.errors import CatalogError
+from catalog.facts import Facts, host_memory_of, memory_of
+from catalog.launch_settings import maximum_model_length, memory_utilisation
+from catalog.placement import (
+    Placement,
+    assumed_compute,
+    assumed_workspace,
+    peak_compute,
+)
+from catalog.sale import Sale, is_hourly, sale_of
+from catalog.schema import Candidate, Device, Link, Offer, Runtime
+
+_NOT_MODELLED = {
+    "pipeline_parallel": "pipeline parallelism",
+    "expert_parallel": "expert parallelism",
+    "sequence_parallel": "sequence parallelism",
+    "context_parallel": "context parallelism",
+}
+_DOLLARS_PER_MILLION = "USD/Mtok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A candidate with the entries that its names lead to; None where it names none."""
+
+    candidate: Candidate
+    offer: Offer | None
+    device: Device | None
+    runtime: Runtime | None
+    link: Link | None
+    weights: Precision
+    kv: KvPrecision
+    sale: Sale
+
+    @property
+    def version(self) -> str | None:
+        """The pinned release, else the newest one that is known."""
+        if self.candidate.version is not None or self.runtime is None:
+            return self.candidate.version
+        return newest_release(self.runtime)
+
+    @property
+    def replicas(self) -> int:
+        """Independent servers on the candidate's devices."""
+        stated = self.candidate.replicas_per_host
+        ranks = self.candidate.tensor_parallel * self.candidate.data_parallel
+        return stated if stated is not None else max(1, self.candidate.device_count // ranks)
+
+
+def resolve(facts: Facts, candidate: Candidate) -> Case | Unmodelled:
+    """The candidate with every name replaced by its facts; unknown facts stay None.
+
+    Raises
+    ------
+    CatalogError
+        For names that the catalog lacks, devices that an offer does not have, and settings
+        that ask for more memory than a driver leaves.
+    """
+    named = _named(facts, candidate)
+    _check_counts(named)
+    notes = tuple(_notes(facts, named))
+    placement = _placement(facts, named)
+    if placement is None:
+        return _unmodelled(facts, named, notes)
+    return Case(
+        name=candidate.name,
+        placement=placement,
+        sale=named.sale,
+        parity=facts.parity(named.weights, named.kv),
+        notes=notes,
+    )
+
+
+def _named(facts: Facts, candidate: Candidate) -> Named:
+    catalog = facts.catalog
+    offer = catalog.offer(candidate.offer) if candidate.offer is not None else None
+    device = _device(facts, candidate, offer)
+    stated = candidate.precision, candidate.kv_precision
+    return Named(
+        candidate=candidate,
+        offer=offer,
+        device=device,
+        runtime=facts.runtime(candidate.runtime) if candidate.runtime is not None else None,
+        link=link_of(facts, candidate.link, offer, device),
+        weights=precision(stated[0]) if stated[0] is not None else facts.weights,
+        kv=kv_precision(stated[1]) if stated[1] is not None else facts.kv,
+        sale=_sale(facts, candidate, offer),
+    )
+
+
+def _device(facts: Facts, candidate: Candidate, offer: Offer | None) -> Device | None:
+    if offer is None:
+        return facts.catalog.device(candidate.device) if candidate.device is not None else None
+    if candidate.device is not None and candidate.device != offer.device:
+        raise CatalogError(
+            f"candidate {candidate.name!r}",
+            f"offer {candidate.offer!r} sells {offer.device!r}, not {candidate.device!r}",
+            "Drop the device, or name an offer that sells it",
+        )
+    return facts.catalog.device(offer.device)
+
+
+def link_of(
+    facts: Facts, stated: str | None, offer: Offer | None, device: Device | None
+) -> Link | None:
+    """The stated link, else the offer's, else the first that the device lists."""
+    name = stated or (offer.link if offer is not None else None)
+    if name is None and device is not None and device.links:
+        name = device.links[0]
+    return facts.catalog.link(name) if name is not None else None
+
+
+def _sale(facts: Facts, candidate: Candidate, offer: Offer | None) -> Sale:
+    sale = sale_of(candidate.offer, offer, facts.today)
+    stated = candidate.assumptions.price
+    if stated is None and is_hourly(candidate.price):
+        stated = candidate.price
+    return sale if stated is None else replace(sale, price=stated, stale=False, stated=True)
+
+
+def _check_counts(named: Named) -> None:
+    candidate, offer = named.candidate, named.offer
+    there = offer.device_count if offer is not None else candidate.device_count
+    ranks = candidate.tensor_parallel * candidate.data_parallel * named.replicas
+    wanted = max(candidate.device_count, ranks)
+    if offer is None and candidate.replicas_per_host is not None:
+        there = max(there, ranks)
+    if wanted > there:
+        raise CatalogError(
+            f"candidate {candidate.name!r}",
+            f"{wanted} devices are wanted and one host has {there}",
+            "Several hosts per candidate are not modelled: lower device_count, the parallel "
+            "degrees or replicas_per_host, or measure the fleet as an endpoint",
+        )
+
+
+def _gap(facts: Facts, named: Named) -> str:
+    """Why no arithmetic covers the candidate; empty where it does."""
+    candidate = named.candidate
+    if candidate.endpoint:
+        return "an endpoint is measured as it stands: nothing is known of its hardware"
+    if named.device is None:
+        return f"the device of host {candidate.host!r}; name one of the catalog"
+    for key, layout in _NOT_MODELLED.items():
+        if getattr(candidate, key) > 1:
+            return f"not modelled: {layout}"
+    return facts.gap
+
+
+def _placement(facts: Facts, named: Named) -> Placement | None:
+    candidate, device, runtime = named.candidate, named.device, named.runtime
+    if _gap(facts, named) or device is None or runtime is None or facts.arch is None:
+        return None
+    arithmetic = facts.arithmetic(facts.arch, candidate.checkpoint)
+    stated, k = candidate.assumptions, candidate.tensor_parallel
+    share = memory_utilisation(
+        candidate,
+        runtime.default_memory_utilisation,
+        accepts_oom=facts.campaign.i_accept_oom,
+    )
+    return Placement(
+        terms=facts.terms,
+        arithmetic=arithmetic,
+        sums=arithmetic.sums(
+            named.weights, named.kv, k=k, block_tokens=runtime.kv_block_tokens
+        ),
+        model=facts.model.name,
+        model_verified=facts.model.verified,
+        device=device,
+        device_count=candidate.device_count,
+        k=k,
+        data_parallel=candidate.data_parallel,
+        replicas=named.replicas,
+        link=named.link,
+        runtime=runtime,
+        version=named.version or "",
+        driver=candidate.driver,
+        weights=named.weights,
+        kv=named.kv,
+        memory=memory_of(device, named.offer),
+        host_memory=host_memory_of(named.offer),
+        offload=candidate.offload,
+        utilisation=share,
+        workspace=stated.workspace or assumed_workspace(device),
+        peak=peak_compute(device, named.weights),
+        achieved_bandwidth=stated.bandwidth or device.achieved.bandwidth,
+        achieved_compute=stated.compute or assumed_compute(device, named.weights),
+        draft_tokens=candidate.speculation.draft_tokens if candidate.speculation else 0,
+        maximum_model_length=maximum_model_length(candidate),
+    )
+
+
+def _unmodelled(facts: Facts, named: Named, notes: tuple[str, ...]) -> Unmodelled:
+    candidate, device, price = named.candidate, named.device, named.candidate.price
+    per_token = price is not None and price.unit == _DOLLARS_PER_MILLION
+    is_known = device is not None
+    return Unmodelled(
+        name=candidate.name,
+        reason=_gap(facts, named),
+        sale=named.sale,
+        device=device.name if device is not None else None,
+        device_title=device.title if device is not None else None,
+        device_count=candidate.device_count if is_known else None,
+        tensor_parallel=candidate.tensor_parallel if is_known else None,
+        precision=named.weights.name,
+        kv_precision=named.kv.name,
+        runtime=candidate.runtime,
+        version=named.version,
+        replicas_per_host=named.replicas if is_known else None,
+        parity=facts.parity(named.weights, named.kv),
+        price_per_1m_output=price.value if price is not None and per_token else None,
+        notes=notes,
+    )
+
+
+def _notes(facts: Facts, named: Named) -> Iterator[str]:
+    """What was taken from where, where a reader might expect otherwise."""
+    candidate, runtime, sale = named.candidate, named.runtime, named.sale
+    yield from origins(facts, named)
+    if runtime is not None and candidate.version is None:
+        yield f"version not pinned: {named.version} is the newest known of {runtime.title}"
+    if runtime is not None and runtime.simulation:
+        yield f"{runtime.title} simulates: its figures are never a machine's"
+    if candidate.tensor_parallel > 1 and named.link is not None and not candidate.link:
+        yield f"link taken to be {named.link.title}"
+    if sale.stated and sale.price is not None:
+        yield f"price as the campaign states it: {sale.price}"
+    if sale.stale:
+        yield "the price is older than 90 days: it cannot decide a signoff"
+    offer = named.offer
+    if offer is not None and offer.sold_as == "instance" and not sale.stated:
+        used = candidate.tensor_parallel * candidate.data_parallel * named.replicas
+        if used < offer.device_count:
+            yield f"the price is that of all {offer.device_count} devices; {used} are used"
+
+
+def origins(facts: Facts, named: Named) -> Iterator[str]:
+    """Which entries come from a user's own catalog folder."""
+    entries: tuple[tuple[Kind, str | None], ...] = (
+        ("device", named.device.name if named.device is not None else None),
+        ("offer", named.candidate.offer),
+        ("model", facts.model.name),
+        ("link", named.link.name if named.link is not None else None),
+    )
+    for kind, name in entries:
+        if name is None or (kind == "model" and name not in facts.catalog.models):
+            continue
+        origin = facts.catalog.origin(kind, name)
+        if origin != OURS:
+            yield f"{kind} {name} is from {origin}"
