@@ -13,7 +13,7 @@ from catalog.schema.fields import Flag, Real, Strict, Whole
 class DeviceSupport(Strict):
     """One device class under a runtime: precisions, degrees, and the minimum it needs.
 
-    It holds from release ``since`` up to, but without, release ``until``.
+    It holds from release ``since`` to release ``until``, both included.
     """
 
     device_class: DeviceClass
