@@ -1,0 +1,233 @@
+"""A launch as data: what starts, how it shows that it is ready, what it may not hide.
+
+A plan is made from a candidate and a runtime and changes nothing by itself; ``text`` writes
+the same bytes for the same plan, and ``read_plan`` reads them back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from catalog.errors import CatalogError
+
+SCHEMA_VERSION: Final = 1
+ENGINE_DEFAULT = "engine default"
+
+Mode = Literal["process", "venv", "container"]
+NeedKind = Literal["image", "wheel", "checkpoint", "address"]
+Asked = str | int | float | bool | None
+_CLOSED = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Where the server says that it lives, and the HTTP status that says so."""
+
+    __pydantic_config__ = _CLOSED
+    path: str
+    ready_status: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """How one generated token is asked for, and how long a start may take."""
+
+    __pydantic_config__ = _CLOSED
+    models_path: str
+    completion_path: str
+    dialect: str
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """One thing that the running server says of itself: a key of the JSON under a path.
+
+    ``key`` is dotted, list positions are numbers; ``dialect`` says how the page is written
+    (``json``, ``prometheus``: a label of an info series, ``series.label``; ``log``: the first
+    group of a regular expression over the server's output; ``header``).
+    ``compare`` says when the value agrees with the plan: ``equal``, or ``at_least``.
+    """
+
+    __pydantic_config__ = _CLOSED
+    variable: str
+    path: str
+    key: str
+    dialect: Literal["json", "prometheus", "log", "header"] = "json"
+    compare: Literal["equal", "at_least", "record"] = "equal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Where the server reports its release and its settings."""
+
+    __pydantic_config__ = _CLOSED
+    version: Reported | None
+    settings: tuple[Reported, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """Where the server's own counters are, and which dialect they speak."""
+
+    __pydantic_config__ = _CLOSED
+    path: str
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A first signal, how long it may take, and the second one."""
+
+    __pydantic_config__ = _CLOSED
+    signal: str = "SIGTERM"
+    grace_s: float = 10.0
+    second_signal: str = "SIGKILL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A line of the log that ends the wait: what it means and what to do."""
+
+    __pydantic_config__ = _CLOSED
+    pattern: str
+    error: str
+    means: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A part of the start that ends with the first line of the log that fits the pattern."""
+
+    __pydantic_config__ = _CLOSED
+    name: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Install:
+    """The shell script that puts the pinned release on a machine."""
+
+    __pydantic_config__ = _CLOSED
+    mode: Mode
+    script: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One thing from outside that the launch needs before or while it starts.
+
+    ``digest`` is None where nobody can know it beforehand; ``reason`` says so then.
+    """
+
+    __pydantic_config__ = _CLOSED
+    kind: NeedKind
+    name: str
+    version: str | None = None
+    digest: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """One controlled variable: what was asked, and the words that ask the engine for it.
+
+    ``rendered`` is empty where the engine's default stands. ``how`` is ``rendered``,
+    ``engine default``, ``by construction`` (the launch cannot do otherwise) or ``threat``
+    (asked, and this runtime cannot do it). ``read_back`` is the reported key, or None.
+    """
+
+    __pydantic_config__ = _CLOSED
+    asked: Asked
+    rendered: tuple[str, ...] = ()
+    how: str = "rendered"
+    read_back: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmanaged:
+    """What a candidate hands to the engine beside its controlled variables, verbatim."""
+
+    __pydantic_config__ = _CLOSED
+    image: str | None = None
+    extra_args: tuple[str, ...] = ()
+    extra_env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlan:
+    """Everything that a launch does and must show, with the fingerprint of its identity.
+
+    ``files`` are written under ``working_directory`` (both relative to the launch's folder)
+    before ``argv`` is started there with ``env`` over the caller's environment.
+    ``secret_env`` names variables whose values are never written down.
+    """
+
+    __pydantic_config__ = _CLOSED
+    schema_version: Literal[1] = SCHEMA_VERSION
+    runtime: str
+    version: str
+    mode: Mode
+    simulation: bool
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    secret_env: tuple[str, ...]
+    files: Mapping[str, str]
+    working_directory: str
+    host: str
+    port: int
+    served_model: str
+    health: Health
+    readiness: Readiness
+    report: Report
+    metrics: Metrics | None
+    stop: Stop
+    failures: tuple[Failure, ...]
+    phases: tuple[Phase, ...]
+    install: Install
+    needs: tuple[Need, ...]
+    controlled: Mapping[str, Controlled]
+    threats: tuple[str, ...]
+    unmanaged: Unmanaged
+    fingerprint: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain values, ready for JSON."""
+        written: dict[str, Any] = _PLAN.dump_python(self, mode="json")
+        return written
+
+    def text(self) -> str:
+        """The plan as a file: sorted keys, one value a line, the same bytes every time."""
+        return (
+            json.dumps(
+                self.to_json(), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False
+            )
+            + "\n"
+        )
+
+
+_PLAN: TypeAdapter[LaunchPlan] = TypeAdapter(LaunchPlan)
+
+
+def read_plan(text: str, where: str) -> LaunchPlan:
+    """The plan that ``LaunchPlan.text`` wrote; ``where`` is the file's name for complaints.
+
+    Raises
+    ------
+    CatalogError
+        If the text is no JSON, or not a plan of this schema version.
+    """
+    do = "Write it again with runoff plan"
+    try:
+        return _PLAN.validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise CatalogError(where, f"{place}: {first['msg']}", do) from None
