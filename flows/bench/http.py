@@ -1,0 +1,113 @@
+"""Single requests outside the measured window: blocking, one connection each."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flows.bench.endpoint import is_loopback, split
+from flows.errors import InfrastructureError, UsageError
+from flows.load.plan import Endpoint, Tls
+
+LOOPBACK_ONLY = "RUNOFF_LOOPBACK_ONLY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Status and body of an HTTP answer."""
+
+    status: int
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text, whatever its bytes."""
+        return self.body.decode(errors="replace")
+
+
+def post(endpoint: Endpoint, body: str, timeout_s: float) -> Answer:
+    """The answer to a JSON body POSTed to an endpoint."""
+    headers = {"Content-Type": "application/json", **endpoint.headers}
+    return _ask("POST", endpoint.url, headers, endpoint.tls, timeout_s=timeout_s, body=body)
+
+
+def get(url: str, endpoint: Endpoint, timeout_s: float) -> Answer:
+    """The answer to a GET of a URL of the same server, with the endpoint's headers."""
+    return _ask("GET", url, endpoint.headers, endpoint.tls, timeout_s=timeout_s)
+
+
+def _ask(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    tls: Tls,
+    *,
+    timeout_s: float,
+    body: str | None = None,
+) -> Answer:
+    parts = split(url)
+    _refuse_beyond_loopback(url, parts.hostname or "")
+    payload = None if body is None else body.encode()
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        connection = _connection(parts.scheme, parts.hostname or "", parts.port, tls, timeout_s)
+        try:
+            connection.request(method, target, body=payload, headers=dict(headers))
+            answer = connection.getresponse()
+            return Answer(status=answer.status, body=answer.read())
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException) as error:
+        raise _unreachable(url, error, timeout_s) from None
+
+
+def _connection(
+    scheme: str, host: str, port: int | None, tls: Tls, timeout_s: float
+) -> http.client.HTTPConnection:
+    if scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout_s)
+    context = ssl.create_default_context(cafile=tls.ca)
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, port, timeout=timeout_s, context=context)
+
+
+def _refuse_beyond_loopback(url: str, host: str) -> None:
+    if os.environ.get(LOOPBACK_ONLY) == "1" and not is_loopback(host):
+        raise UsageError(
+            url,
+            f"{LOOPBACK_ONLY}=1 keeps every request on this machine",
+            "Unset it to reach other hosts",
+        )
+
+
+def _unreachable(url: str, error: Exception, timeout_s: float) -> InfrastructureError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return InfrastructureError(
+            url,
+            f"its certificate is not trusted ({error.verify_message})",
+            "Give the authority with --ca-file, or --insecure to accept any",
+        )
+    if isinstance(error, ssl.SSLError):
+        return InfrastructureError(
+            url, f"no TLS there ({error.reason})", "Check the scheme and the port"
+        )
+    if isinstance(error, socket.gaierror):
+        return InfrastructureError(url, "its host name is unknown", "Check the name")
+    if isinstance(error, ConnectionRefusedError):
+        return InfrastructureError(
+            url, "nothing listens there", "Start the server, or check host and port"
+        )
+    if isinstance(error, TimeoutError):
+        return InfrastructureError(
+            url,
+            f"no answer within {timeout_s:g} s",
+            "Wait until the server is ready, or raise --timeout",
+        )
+    seen = str(error) or type(error).__name__
+    return InfrastructureError(url, f"no HTTP answer ({seen})", "Check the server's log")

@@ -1,0 +1,112 @@
+"""The raw files of a cell's shards as the request records of one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flows.bench.spec import CellSpec
+from flows.bench.traffic import OurRequests
+from flows.bench.workload import TokenCount
+from flows.load.parse import parse_run
+from flows.load.raw import Connection, RawRun, read_raw
+from reports.columns import NULL, Flags, RequestColumns, columns_of, concatenated
+from reports.records import Anchor, Records, write_records
+
+_ABORTED = ("timed_out", "cancelled", "failed_reset")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardFacts:
+    """What a shard's process said of itself and of its run."""
+
+    client: dict[str, Any]
+    connections: tuple[Connection, ...]
+    complete: bool
+    warmup_converged: bool | None
+    warmup_requests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedRun:
+    """All shards' requests with one window; times of one machine's monotonic clock."""
+
+    records: Records
+    shards: tuple[ShardFacts, ...]
+    window: tuple[int, int]
+
+    def write_records(self, path: Path) -> None:
+        """Write the requests as Parquet."""
+        write_records(path, self.records)
+
+    def ours(self, endpoints: int) -> list[OurRequests]:
+        """When our requests were in the servers, by endpoint."""
+        columns = self.records.columns
+        was_sent = columns.sent_ns != NULL
+        return [
+            self._between(columns.where(was_sent & (columns.endpoint == index)))
+            for index in range(endpoints)
+        ]
+
+    def _between(self, columns: RequestColumns) -> OurRequests:
+        never_ns = np.iinfo(np.int64).max - (1 << 62)
+        return OurRequests(
+            sent_ns=columns.sent_ns,
+            done_ns=np.where(columns.done_ns == NULL, never_ns, columns.done_ns),
+            was_aborted=np.isin(columns.outcome, _ABORTED),
+        )
+
+
+def merged(spec: CellSpec, paths: Sequence[Path], count_tokens: TokenCount | None) -> MergedRun:
+    """The run that the shards' raw files hold together."""
+    runs = [read_raw(path) for path in paths]
+    parts = [
+        columns_of(
+            parse_run(run, count_tokens).lists(),
+            run=spec.run,
+            cell=spec.cell,
+            replication=spec.replication,
+            launch=spec.launch,
+            shard=shard,
+        )
+        for shard, run in enumerate(runs)
+    ]
+    window = _window(runs)
+    columns = _within(concatenated(parts), window)
+    anchor = Anchor(monotonic_ns=runs[0].anchor_monotonic_ns, unix_ns=runs[0].anchor_unix_ns)
+    return MergedRun(
+        records=Records(columns=columns, anchor=anchor),
+        shards=tuple(_facts(run) for run in runs),
+        window=window,
+    )
+
+
+def _facts(run: RawRun) -> ShardFacts:
+    return ShardFacts(
+        client=dict(run.client),
+        connections=run.connections,
+        complete=run.complete,
+        warmup_converged=run.warmup_converged,
+        warmup_requests=run.warmup_requests,
+    )
+
+
+def _window(runs: Sequence[RawRun]) -> tuple[int, int]:
+    """From the last shard's first measured request to the last one that is measured."""
+    windows = [run.window for run in runs if run.window is not None]
+    if len(windows) < len(runs):
+        return runs[0].ended_ns, runs[0].ended_ns  # a shard has measured nothing
+    return max(first for first, _ in windows), max(last for _, last in windows)
+
+
+def _within(columns: RequestColumns, window: tuple[int, int]) -> RequestColumns:
+    """Requests that a shard measured before all others did belong to the warm-up."""
+    is_early: Flags = (columns.phase == "measured") & (columns.scheduled_ns != NULL)
+    is_early &= columns.scheduled_ns < window[0]
+    phase = columns.phase.copy()
+    phase[is_early] = "warmup"
+    return replace(columns, phase=phase)

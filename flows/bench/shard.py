@@ -1,0 +1,131 @@
+"""One shard of the load: a process of its own that needs a plan file and nothing else."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from flows.errors import InfrastructureError
+
+_PATIENCE_S: Final = 3600.0  # nothing is to be done while the shards run
+_LAST_WORDS: Final = 2_000  # bytes of what a failed process said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A plan file, and where its raw file goes."""
+
+    plan: Path
+    raw: Path
+
+    @property
+    def log(self) -> Path:
+        """What the process says on its standard error."""
+        return self.raw.with_suffix(".log")
+
+
+def run_shard(plan_path: Path, raw_path: Path) -> None:
+    """Send one plan and write its raw file; any scheduler may call this on any host."""
+    run_shards([Job(plan=plan_path, raw=raw_path)])
+
+
+def run_shards(
+    jobs: Sequence[Job],
+    *,
+    meanwhile: Callable[[], float] = lambda: _PATIENCE_S,
+) -> bool:
+    """Run shards side by side; True if interrupted.
+
+    ``meanwhile`` is called while they run and says in how many seconds to call it again.
+
+    Ctrl-C (or SIGTERM) is handed on once, so that each shard writes what it has measured; a
+    second one kills them. Raises InfrastructureError where a shard wrote no raw file.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
+    interrupted = False
+    with _term_like_ctrl_c():
+        try:
+            processes.extend(_start(job) for job in jobs)
+            _wait(processes, meanwhile)
+        except KeyboardInterrupt:
+            interrupted = True
+            _hand_on(processes)
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+    for job, process in zip(jobs, processes, strict=False):
+        if not job.raw.exists():
+            if interrupted:
+                raise KeyboardInterrupt  # it had not begun: there is nothing to keep
+            raise _silent(job, process.returncode)
+    return interrupted
+
+
+def _start(job: Job) -> subprocess.Popen[bytes]:
+    """The load process, started.
+
+    -P keeps a folder of the user's that is named like ours out of its way; in a process
+    group of its own the terminal's Ctrl-C reaches it through us alone.
+    """
+    with job.log.open("wb") as log:
+        return subprocess.Popen(  # noqa: S603  (our own interpreter and module)
+            [sys.executable, "-P", "-m", "flows.load", str(job.plan), str(job.raw)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        )
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]], meanwhile: Callable[[], float]) -> None:
+    again_s = meanwhile()
+    for process in processes:
+        while True:
+            try:
+                process.wait(again_s)
+                break
+            except subprocess.TimeoutExpired:
+                again_s = meanwhile()
+
+
+def _hand_on(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+    for process in processes:
+        process.wait()
+
+
+@contextmanager
+def _term_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM ends a cell like Ctrl-C does; only a main thread may say so."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _silent(job: Job, code: int) -> InfrastructureError:
+    said = job.log.read_bytes()[-_LAST_WORDS:].decode(errors="replace").strip()
+    last = said.splitlines()[-1] if said else "it said nothing"
+    return InfrastructureError(
+        "the load process", f"ended with code {code} and no raw file: {last}", ""
+    )
