@@ -351,8 +351,20 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "choices usage text delta content error tool_calls completion_tokens"
-                " finish_reason function message object".split()
+                [
+                    "choices",
+                    "usage",
+                    "text",
+                    "delta",
+                    "content",
+                    "error",
+                    "tool_calls",
+                    "completion_tokens",
+                    "finish_reason",
+                    "function",
+                    "message",
+                    "object",
+                ]
             ),
             inner,
             max_size=4,

@@ -1,0 +1,258 @@
+"""The summary of one cell: statistics, problems, clauses and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Final
+
+import numpy as np
+
+from reports.cell import checks
+from reports.cell.bunching import Bunching, bunching
+from reports.cell.clauses import Clause, percentile_clause, unseen_clause
+from reports.cell.distribution import Measure, measures
+from reports.cell.document import document
+from reports.cell.gaps import gap_clause
+from reports.cell.goodput import Goodput, compliant, goodput, goodput_clause, unseen_goodput
+from reports.cell.latency import Latencies, latencies, output_tokens
+from reports.cell.lengths import Lengths, length_problems, output_lengths, prompt_lengths
+from reports.cell.problems import VERDICTS, Concern, Problem, Verdict
+from reports.cell.settings import ITL_STATISTICS, CellSettings, ItlStatistic, Observed
+from reports.cell.steady import Window, flights, trends, window_of
+from reports.cell.sums import request_counts, sum_problems
+from reports.cell.throughput import Throughput, Tokens, throughput, token_totals
+from reports.cell.warnings import answer_warnings, run_warnings, statistic_warnings
+from reports.columns import RequestColumns
+from reports.stats.arrivals import Arrivals, arrivals
+from reports.stats.flight import Little, littles_law
+from reports.stats.trend import Trend
+
+_NOT_VALID, _MISSES, _INCONCLUSIVE, _HOLDS = 7, 4, 5, 0
+_ORDER: Final = tuple(Verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """How the client bore the load, by its worst process, and how far the server was.
+
+    `rtt_share_of_ttft` is the median round trip over the median service TTFT.
+    """
+
+    send_lag_ms_p99: float | None
+    loop_lag_ms_p99: float | None
+    cpu_share: float | None
+    rtt_ms_p50: float | None
+    rtt_share_of_ttft: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSummary:
+    """What one cell showed. Statistics are of measured requests, `counts` of all.
+
+    `measures` are latencies by name, `clauses` the contract's (`ttft`, `itl`, `goodput`),
+    `goodput` is by ITL statistic, `trends` are those of the measured window by name (none
+    where too few requests were measured to judge one).
+    """
+
+    settings: CellSettings
+    observed: Observed
+    verdict: Verdict
+    problems: tuple[Problem, ...]
+    clauses: Mapping[str, Clause]
+    counts: Mapping[str, int]
+    measures: Mapping[str, Measure]
+    goodput: Mapping[ItlStatistic, Goodput]
+    prompt: Lengths
+    output: Lengths
+    tokens: Tokens
+    throughput: Throughput
+    arrivals: Arrivals
+    client: Client
+    window: Window | None
+    trends: Mapping[str, Trend]
+    little: Little | None
+    bunching: Bunching
+
+    @property
+    def exit_code(self) -> int:
+        """The code that `bench` ends with: 7 unless valid, else 4, 5 or 0 by its clauses."""
+        verdicts = {clause.verdict for clause in self.clauses.values()}
+        if self.verdict != Verdict.VALID:
+            return _NOT_VALID
+        if "misses" in verdicts:
+            return _MISSES
+        return _INCONCLUSIVE if "inconclusive" in verdicts else _HOLDS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of `bench --json`."""
+        return document(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """A cell's requests in the cuts that several parts of the summary need."""
+
+    columns: RequestColumns
+    measured: RequestColumns
+    ok: RequestColumns
+    latency: Latencies
+    seen: Bunching
+    settings: CellSettings
+    observed: Observed
+
+
+def summarise(
+    columns: RequestColumns, settings: CellSettings, observed: Observed | None = None
+) -> CellSummary:
+    """Return the summary of one cell's requests of all phases (one replication)."""
+    measured = columns.where(columns.phase == "measured")
+    ok = measured.where(measured.outcome == "ok")
+    cell = _Cell(
+        columns=columns,
+        measured=measured,
+        ok=ok,
+        latency=latencies(measured),
+        seen=bunching(ok),
+        settings=settings,
+        observed=observed or Observed(),
+    )
+    return _summary(cell)
+
+
+def _summary(cell: _Cell) -> CellSummary:
+    columns, measured, settings = cell.columns, cell.measured, cell.settings
+    window = window_of(measured)
+    found = measures(measured, cell.latency, cell.seen)
+    by_statistic = _goodput(cell)
+    little = littles_law(*flights(columns))
+    seen_trends = _trends(cell, window)
+    counts = request_counts(columns)
+    problems = (
+        *checks.client_problems(
+            measured, settings, cell.observed, found["itl"].ok.percentiles[50]
+        ),
+        *_evidence_problems(cell, window, little),
+        *checks.trend_problems(seen_trends),
+        *run_warnings(counts, settings, cell.observed),
+        *answer_warnings(measured),
+        *checks.rate_problems(measured, settings),
+        *checks.bunching_problems(cell.seen),
+        *statistic_warnings(by_statistic, settings),
+        *checks.surroundings_problems(cell.ok, cell.latency, settings, cell.observed),
+    )
+    return CellSummary(
+        settings=settings,
+        observed=cell.observed,
+        verdict=_verdict(problems),
+        problems=problems,
+        clauses=_clauses(cell, by_statistic),
+        counts=counts,
+        measures=found,
+        goodput=by_statistic,
+        prompt=prompt_lengths(cell.ok),
+        output=output_lengths(cell.ok),
+        tokens=token_totals(cell.ok),
+        throughput=throughput(columns, measured, window),
+        arrivals=arrivals(checks.arrival_times_ns(measured), _gap_cv(settings)),
+        client=_client(cell),
+        window=window,
+        trends=seen_trends,
+        little=little,
+        bunching=cell.seen,
+    )
+
+
+def _evidence_problems(
+    cell: _Cell, window: Window | None, little: Little | None
+) -> Iterator[Problem]:
+    measured, settings = cell.measured, cell.settings
+    if not len(measured):
+        yield Problem(
+            concern=Concern.NOTHING_MEASURED,
+            seen=f"of {len(cell.columns)} requests none was measured",
+        )
+    yield from sum_problems(cell.columns, settings, cell.observed)
+    if window is not None:
+        yield from checks.flight_problems(cell.columns, measured, settings, window)
+    yield from length_problems(
+        prompt_lengths(cell.ok), output_lengths(cell.ok), cell.ok, settings
+    )
+    yield from checks.arrival_problems(measured, settings)
+    yield from checks.little_problems(little)
+    yield from checks.cap_problems(measured, settings, cell.observed)
+
+
+def _verdict(problems: tuple[Problem, ...]) -> Verdict:
+    given = (VERDICTS.get(problem.concern, Verdict.VALID) for problem in problems)
+    return min(given, key=_ORDER.index, default=Verdict.VALID)
+
+
+def _gap_cv(settings: CellSettings) -> float:
+    return 1 / sqrt(settings.burstiness) if settings.arrival == "gamma" else 1.0
+
+
+def _trends(cell: _Cell, window: Window | None) -> Mapping[str, Trend]:
+    if window is None:
+        return {}
+    ok_ttft = np.where(cell.measured.outcome == "ok", cell.latency.ttft, np.nan)
+    return trends(cell.columns, cell.measured, ok_ttft, window)
+
+
+def _client(cell: _Cell) -> Client:
+    send_lag, loop_lag, cpu_share = checks.worst_lags(cell.measured, cell.observed)
+    return Client(
+        send_lag_ms_p99=send_lag,
+        loop_lag_ms_p99=loop_lag,
+        cpu_share=cpu_share,
+        rtt_ms_p50=checks.rtt_ms_p50(cell.observed),
+        rtt_share_of_ttft=checks.rtt_share_of_ttft(cell.latency, cell.observed),
+    )
+
+
+def _is_unseen(cell: _Cell, statistic: ItlStatistic) -> bool:
+    return cell.seen.hides_means if statistic == "tpot" else cell.seen.hides_gaps
+
+
+def _goodput(cell: _Cell) -> Mapping[ItlStatistic, Goodput]:
+    slo = cell.settings.slo
+    tokens, ok = output_tokens(cell.measured), cell.measured.outcome == "ok"
+    no_limit = slo.ttft_ms is None and slo.itl_ms is None
+    return {
+        statistic: unseen_goodput(len(cell.measured))
+        if no_limit or (slo.itl_ms is not None and _is_unseen(cell, statistic))
+        else goodput(
+            compliant(cell.measured, cell.latency, cell.settings, statistic), ok, tokens
+        )
+        for statistic in ITL_STATISTICS
+    }
+
+
+def _clauses(cell: _Cell, by_statistic: Mapping[ItlStatistic, Goodput]) -> Mapping[str, Clause]:
+    slo, ok = cell.settings.slo, cell.measured.outcome == "ok"
+    first_ms = cell.latency.ttfa if slo.first == "answer" else cell.latency.ttft
+    first_ms = first_ms[ok & np.isfinite(first_ms)]
+    failures = len(cell.measured) - len(first_ms)
+    name = "TTFA" if slo.first == "answer" else "TTFT"
+    return {
+        "ttft": percentile_clause(name, first_ms, failures, slo.ttft_ms, slo.percentile),
+        "itl": _itl_clause(cell),
+        "goodput": goodput_clause(
+            by_statistic[slo.itl_statistic], slo.goodput, slo.itl_statistic
+        ),
+    }
+
+
+def _itl_clause(cell: _Cell) -> Clause:
+    """The clause on ITL: over requests, or for `p95_gap` over all gaps of the cell."""
+    slo, measured = cell.settings.slo, cell.measured
+    one_token = cell.settings.output_tokens == 1
+    if _is_unseen(cell, slo.itl_statistic) and not one_token:
+        return unseen_clause(f"ITL ({slo.itl_statistic})", slo.itl_ms, len(measured))
+    if slo.itl_statistic == "p95_gap" and not one_token:
+        return gap_clause(measured, slo.itl_ms, slo.percentile)
+    itl_ms = cell.latency.itl(slo.itl_statistic)[measured.outcome == "ok"]
+    itl_ms = np.nan_to_num(itl_ms) if one_token else itl_ms[np.isfinite(itl_ms)]
+    failures = len(measured) - len(itl_ms)
+    return percentile_clause(slo.itl_statistic, itl_ms, failures, slo.itl_ms, slo.percentile)

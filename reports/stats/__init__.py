@@ -1,0 +1,1 @@
+"""Statistics of measured cells: pure functions of arrays, each with its source."""
