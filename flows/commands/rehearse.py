@@ -15,74 +15,78 @@ from flows.rehearsal import Settings, SettingsError, overlaid
 from flows.rehearsal.collect import collected
 
 
+def _option(text: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=text, metavar=metavar)
+
+
+Port = Annotated[int | None, _option("Port on 127.0.0.1; 0 (the default) takes a free one.")]
+Model = Annotated[str | None, _option("Name of the served model.")]
+Like = Annotated[
+    str | None,
+    _option(
+        "Take on this runtime's metrics, paths and manners.",
+        metavar="vllm|sglang|tensorrt_llm|llama_server",
+    ),
+]
+File = Annotated[Path | None, _option("JSON file with any settings (see --show).")]
+Assign = Annotated[
+    list[str] | None, _option("Any one setting; repeatable.", "--set", metavar="KEY.KEY=VALUE")
+]
+DecodeMs = Annotated[float | None, _option("Base time of a step that decodes.")]
+PerSequenceMs = Annotated[float | None, _option("Added for each decoding sequence.")]
+PerContextMs = Annotated[float | None, _option("Added for each token of KV cache read.")]
+PrefillMs = Annotated[float | None, _option("Base time of a step that prefills.")]
+PerPromptTokenMs = Annotated[float | None, _option("Added for each prompt token computed.")]
+Noise = Annotated[float | None, _option("Spread of step times: sigma of their logarithm.")]
+SchedulerName = Annotated[
+    str | None,
+    _option(
+        "How prefill and decode share steps; independent: each stream alone.",
+        metavar="chunked|prefill_first|independent",
+    ),
+]
+Sequences = Annotated[int | None, _option("Sequences that run together.")]
+Budget = Annotated[int | None, _option("Tokens computed per step.")]
+Blocks = Annotated[int | None, _option("Blocks of KV cache.")]
+PrefixCache = Annotated[
+    bool | None, _option("Reuse computed prefixes.", "--prefix-cache/--no-prefix-cache")
+]
+QueueLimit = Annotated[int | None, _option("Waiting requests beyond which 429 is answered.")]
+PerChunk = Annotated[int | None, _option("Tokens in a chunk.")]
+KeyVariable = Annotated[
+    str | None, _option("Environment variable with the API key to require.")
+]
+Seed = Annotated[int | None, _option("Same seed, same behaviour.")]
+TruthFile = Annotated[
+    Path | None, _option("Write here, at the end, when each chunk really went out.")
+]
+Show = Annotated[bool, _option("Print all settings as JSON and stop.", "--show")]
+
+
 def command(
     *,
-    port: Annotated[
-        int | None, typer.Option(help="Port on 127.0.0.1; 0 (the default) takes a free one.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Name of the served model.")] = None,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="vllm|sglang|tensorrt_llm|llama_server",
-            help="Take on this runtime's metrics, paths and manners.",
-        ),
-    ] = None,
-    settings: Annotated[
-        Path | None, typer.Option(help="JSON file with any settings (see --show).")
-    ] = None,
-    assign: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY.KEY=VALUE", help="Any one setting; repeatable."),
-    ] = None,
-    decode_ms: Annotated[
-        float | None, typer.Option(help="Base time of a step that decodes.")
-    ] = None,
-    decode_per_sequence_ms: Annotated[
-        float | None, typer.Option(help="Added for each decoding sequence.")
-    ] = None,
-    decode_per_context_token_ms: Annotated[
-        float | None, typer.Option(help="Added for each token of KV cache that is read.")
-    ] = None,
-    prefill_ms: Annotated[
-        float | None, typer.Option(help="Base time of a step that prefills.")
-    ] = None,
-    prefill_per_token_ms: Annotated[
-        float | None, typer.Option(help="Added for each prompt token computed.")
-    ] = None,
-    noise: Annotated[
-        float | None, typer.Option(help="Spread of step times, as sigma of their logarithm.")
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="chunked|prefill_first|independent",
-            help="How prefill and decode share steps; independent: no engine at all.",
-        ),
-    ] = None,
-    max_num_seqs: Annotated[
-        int | None, typer.Option(help="Sequences that run together.")
-    ] = None,
-    token_budget: Annotated[int | None, typer.Option(help="Tokens computed per step.")] = None,
-    kv_blocks: Annotated[int | None, typer.Option(help="Blocks of KV cache.")] = None,
-    prefix_cache: Annotated[
-        bool | None, typer.Option("--prefix-cache/--no-prefix-cache", help="Reuse prefixes.")
-    ] = None,
-    queue_limit: Annotated[
-        int | None, typer.Option(help="Waiting requests beyond which 429 is answered.")
-    ] = None,
-    tokens_per_chunk: Annotated[int | None, typer.Option(help="Tokens in a chunk.")] = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable with the API key to require.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same behaviour.")] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(help="Write here, at the end, when each chunk really went out."),
-    ] = None,
-    show: Annotated[
-        bool, typer.Option("--show", help="Print all settings as JSON and stop.")
-    ] = False,
+    port: Port = None,
+    model: Model = None,
+    like: Like = None,
+    settings: File = None,
+    assign: Assign = None,
+    decode_ms: DecodeMs = None,
+    decode_per_sequence_ms: PerSequenceMs = None,
+    decode_per_context_token_ms: PerContextMs = None,
+    prefill_ms: PrefillMs = None,
+    prefill_per_token_ms: PerPromptTokenMs = None,
+    noise: Noise = None,
+    scheduler: SchedulerName = None,
+    max_num_seqs: Sequences = None,
+    token_budget: Budget = None,
+    kv_blocks: Blocks = None,
+    prefix_cache: PrefixCache = None,
+    queue_limit: QueueLimit = None,
+    tokens_per_chunk: PerChunk = None,
+    api_key_env: KeyVariable = None,
+    seed: Seed = None,
+    truth: TruthFile = None,
+    show: Show = False,
 ) -> None:
     """Serve a simulated engine on loopback: OpenAI's API, known times, chosen faults."""
     flags = {
@@ -108,14 +112,15 @@ def command(
     try:
         source = None if settings is None else str(settings)
         data = overlaid(collected(like, source, assign or []), _nested(flags))
-        chosen = Settings.from_json(data)
-        if show:
-            sys.stdout.write(json.dumps(_masked(chosen), indent=2) + "\n")
-            return
-        code = _serve(chosen)
+        _show_or_serve(Settings.from_json(data), show)
     except SettingsError as error:
         raise UsageError("runoff rehearse", str(error), "--show prints every setting") from None
-    if code:
+
+
+def _show_or_serve(settings: Settings, show: bool) -> None:
+    if show:
+        sys.stdout.write(json.dumps(_masked(settings), indent=2) + "\n")
+    elif _serve(settings):
         raise Finished(ExitCode.INTERRUPTED)
 
 

@@ -54,12 +54,13 @@ class Admission:
         settings: Settings,
         engine: Engine,
         loop: asyncio.AbstractEventLoop,
-        truth: list[TrueRequest],
+        truth: list[TrueRequest] | None,
     ) -> None:
         self._settings = settings
         self._engine = engine
         self._loop = loop
         self._truth = truth
+        self._count = 0
         engine_settings = settings.engine
         self._prompt_rules = PromptRules(
             block_tokens=engine_settings.block_tokens if engine_settings.prefix_cache else 0,
@@ -93,7 +94,8 @@ class Admission:
             self._engine.submit(sequence)
 
     def _record(self, kind: Kind, connection: Connection, request: Request) -> TrueRequest:
-        number = len(self._truth)
+        number = self._count
+        self._count += 1
         record = TrueRequest(
             number=number,
             ident=f"{IDENTS[kind]}-rehearsal-{number}",
@@ -103,7 +105,8 @@ class Admission:
             first_byte_ns=request.first_byte_ns,
             arrived_ns=request.arrived_ns,
         )
-        self._truth.append(record)
+        if self._truth is not None:
+            self._truth.append(record)
         return record
 
     def _rehearsed(self, record: TrueRequest) -> tuple[Failure | None, StreamShape]:
@@ -196,6 +199,7 @@ class Admission:
             closes=closes,
             record=arrival.record,
             abort=self._engine.abort,
+            abandon=self._engine.abandon,
             reports_cache=self._settings.engine.prefix_cache,
         )
 

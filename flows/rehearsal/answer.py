@@ -45,6 +45,7 @@ class Order:
     closes: bool
     record: TrueRequest
     abort: Callable[[Sequence], None]
+    abandon: Callable[[Sequence], None]
     reports_cache: bool
 
 
@@ -74,12 +75,12 @@ class Answer:
     def close(self, outcome: str) -> None:
         """Close the connection after what was written, without an end of the body."""
         self._over(outcome)
-        self.body.flush(self.order.connection.close)
+        self._break(self.order.connection.close)
 
     def reset(self) -> None:
         """Break the connection after what was written."""
         self._over("reset")
-        self.body.flush(self.order.connection.reset)
+        self._break(self.order.connection.reset)
 
     def hang(self) -> None:
         """Send nothing more and keep the connection."""
@@ -119,16 +120,22 @@ class Answer:
         calls = self.order.shape.tool_call and self.order.generation.kind == "chat"
         return "tool_calls" if calls else choice.sequence.finish_reason
 
+    def _break(self, action: Callable[[], None]) -> None:
+        self.body.flush(lambda: self.order.connection.in_order(action))
+
     def _over(self, outcome: str) -> None:
         self._is_over = True
+        self.order.connection.on_lost = None
         record = self.order.record
         record.outcome = outcome
         record.ended_ns = time.monotonic_ns()
         record.output_tokens = sum(choice.emitted for choice in self.choices)
         record.cached_tokens = sum(c.sequence.cached_tokens for c in self.choices)
         record.preemptions = sum(c.sequence.preemptions for c in self.choices)
+        drop = self.order.abandon if outcome == "client gone" else self.order.abort
         for choice in self.choices:
-            self.order.abort(choice.sequence)
+            choice.sequence.sink = None
+            drop(choice.sequence)
 
     def _client_gone(self) -> None:
         if not self._is_over:

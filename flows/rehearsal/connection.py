@@ -64,6 +64,7 @@ class Connection:
         serve: Callable[[Connection, Request], None],
         on_closed: Callable[[Connection], None],
         idle_close_s: float | None,
+        latency_s: float,
         number: int,
     ) -> None:
         self.number = number
@@ -76,6 +77,7 @@ class Connection:
         self._serve = serve
         self._on_closed = on_closed
         self._idle_close_s = idle_close_s
+        self._latency_s = latency_s
         self._idle_timer: asyncio.TimerHandle | None = None
         self._parser = httptools.HttpRequestParser(self)
         self._partial: _Partial | None = None
@@ -95,35 +97,22 @@ class Connection:
     def send(self, data: bytes) -> int:
         """Write bytes now, the rest when the client reads; returns the time of the write."""
         now_ns = time.monotonic_ns()
-        if not self.is_open:
-            return now_ns
-        if self._unsent:
-            self._unsent += data
-            return now_ns
-        try:
-            sent = self._sock.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            self._lost()
-            return now_ns
-        if sent < len(data):
-            self._unsent += data[sent:]
-            self._loop.add_writer(self._descriptor, self._write)
+        if self._latency_s:
+            self._loop.call_later(self._latency_s, self._transmit, data)
+        else:
+            self._transmit(data)
         return now_ns
 
     def finished(self, *, close: bool) -> None:
         """End of an answer: close once all is sent, or go on with the next request."""
-        self._is_answering = False
-        self.on_lost = None
-        if close:
-            self._close_when_sent = True
-            if not self._unsent:
-                self.close()
-        elif self._ready:
-            self._next()
+        self.in_order(lambda: self._finish(close))
+
+    def in_order(self, action: Callable[[], None]) -> None:
+        """Do something after all that was sent before has left."""
+        if self._latency_s:
+            self._loop.call_later(self._latency_s, action)
         else:
-            self._await_request()
+            action()
 
     def reset(self) -> None:
         """Break the connection: the client sees a reset, not an end."""
@@ -142,6 +131,35 @@ class Connection:
             self._loop.remove_writer(self._descriptor)
         self._sock.close()
         self._on_closed(self)
+
+    def _transmit(self, data: bytes) -> None:
+        if not self.is_open:
+            return
+        if self._unsent:
+            self._unsent += data
+            return
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._lost()
+            return
+        if sent < len(data):
+            self._unsent += data[sent:]
+            self._loop.add_writer(self._descriptor, self._write)
+
+    def _finish(self, close: bool) -> None:
+        self._is_answering = False
+        self.on_lost = None
+        if close:
+            self._close_when_sent = True
+            if not self._unsent:
+                self.close()
+        elif self._ready:
+            self._next()
+        else:
+            self._await_request()
 
     def _lost(self) -> None:
         lost, self.on_lost = self.on_lost, None

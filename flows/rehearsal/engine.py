@@ -44,10 +44,15 @@ class Engine:
             self._begin(time.monotonic_ns())
 
     def abort(self, sequence: Sequence) -> None:
-        """Drop a sequence whose client has gone or whose answer was cut."""
+        """Drop a sequence whose answer was cut."""
         if sequence.state is not State.GONE:
             self.scheduler.abort(sequence)
             self.tally.finished["abort"] += 1
+
+    def abandon(self, sequence: Sequence) -> None:
+        """Drop a sequence whose client has left, unless this engine does not notice."""
+        if not self.settings.engine.keeps_abandoned:
+            self.abort(sequence)
 
     def close(self) -> None:
         """Stop stepping."""

@@ -100,17 +100,15 @@ def vllm(engine: Engine, settings: Settings) -> list[Series]:
 
 def _cache_config(settings: Settings) -> Series:
     engine = settings.engine
-    return Series(
-        name="vllm:cache_config_info",
-        kind="gauge",
-        value=1.0,
-        labels=(
-            ("block_size", str(engine.block_tokens)),
-            ("cache_dtype", "auto"),
-            ("enable_prefix_caching", str(engine.prefix_cache)),
-            ("num_gpu_blocks", str(engine.kv_blocks)),
-        ),
-    )
+    facts = {
+        "block_size": engine.block_tokens,
+        "cache_dtype": "auto",
+        "enable_prefix_caching": engine.prefix_cache,
+        "num_gpu_blocks": engine.kv_blocks,
+        **settings.identity.reported,
+    }
+    labels = tuple((name, str(value)) for name, value in facts.items())
+    return Series(name="vllm:cache_config_info", kind="gauge", value=1.0, labels=labels)
 
 
 def sglang(engine: Engine, settings: Settings) -> list[Series]:

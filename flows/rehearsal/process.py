@@ -17,6 +17,7 @@ from flows.rehearsal.truth import write_truth
 
 FORCED_EXIT_CODE = 1
 BUSY_CHECK_S = 0.02
+GC_ALLOCATIONS = 50_000  # a pause of the collector would be a pause of the engine
 
 
 def serve(settings: Settings) -> int:
@@ -31,6 +32,7 @@ async def _serve(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.asked)
     gc.freeze()
+    gc.set_threshold(GC_ALLOCATIONS)
     _begin(server, settings.lifecycle, loop)
     code = await stop.exit_code
     server.close()

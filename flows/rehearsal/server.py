@@ -39,7 +39,8 @@ class Server:
         self.started_s = int(time.time())
         self.is_ready = False
         self._loop = loop
-        self._admission = Admission(settings, self.engine, loop, self.truth)
+        kept = None if settings.truth is None else self.truth
+        self._admission = Admission(settings, self.engine, loop, kept)
         self._stats = metrics.IterationStats()
         self._connections: set[Connection] = set()
         self._over_limit: set[Connection] = set()
@@ -86,6 +87,7 @@ class Server:
             serve=self._serve,
             on_closed=self._closed,
             idle_close_s=None if idle_ms is None else idle_ms / 1e3,
+            latency_s=self.settings.connection.latency_ms / 1e3,
             number=self._accepted_count,
         )
         self._accepted_count += 1
@@ -220,6 +222,9 @@ class Server:
             "context_length": self.settings.identity.reported_max_model_len
             or engine.max_model_len,
             "max_total_num_tokens": engine.kv_blocks * engine.block_tokens,
+            "dtype": "bfloat16",
+            "tp_size": 1,
+            **self.settings.identity.reported,
         }
         return 200, metrics.JSON, orjson.dumps(info)
 
@@ -231,6 +236,7 @@ class Server:
             "default_generation_settings": {"n_ctx": context},
             "model_path": self.settings.model,
             "build_info": self.settings.identity.version,
+            **self.settings.identity.reported,
         }
         return 200, metrics.JSON, orjson.dumps(props)
 

@@ -33,6 +33,7 @@ class EngineSettings:
     cold_requests: int = bounded(0, low=0)
     cold_ms: float = bounded(0.0, low=0)
     new_shape_ms: float = bounded(0.0, low=0)
+    keeps_abandoned: bool = False  # goes on with requests whose clients have left
 
     def __post_init__(self) -> None:
         check(self)
@@ -67,6 +68,7 @@ class LengthSettings:
 class ConnectionSettings:
     """Manners of the server's sockets."""
 
+    latency_ms: float = bounded(0.0, low=0)  # all that is sent arrives so much later
     close_after_stream: bool = False  # although the header promises keep-alive
     keep_alive: bool = True
     idle_close_ms: float | None = bounded(None, low=1)
@@ -106,6 +108,7 @@ class IdentitySettings:
     other_models: Literal["accept", "404"] = "accept"
     api_key: str | None = field(default=None, repr=False)
     reported_max_model_len: int | None = bounded(None, low=1)  # null: the true one
+    reported: Mapping[str, Any] = field(default_factory=dict)  # other facts, true or not
     metrics: bool = True
     metrics_missing: tuple[str, ...] = ()  # series whose names start so are left out
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from array import array
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 FORMAT = 1
 
@@ -38,8 +40,8 @@ class TrueRequest:
     preemptions: int = 0
     status: int = 0
     outcome: str = "open"
-    write_ns: list[int] = field(default_factory=list)
-    write_tokens: list[int] = field(default_factory=list)
+    write_ns: array[int] = field(default_factory=lambda: array("q"))
+    write_tokens: array[int] = field(default_factory=lambda: array("q"))
     ended_ns: int = 0
 
     @property
@@ -47,6 +49,17 @@ class TrueRequest:
         """Times of the writes that carried tokens."""
         pairs = zip(self.write_ns, self.write_tokens, strict=False)
         return [at_ns for at_ns, tokens in pairs if tokens]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the JSON object from which `from_json` makes this record again."""
+        row = {item.name: getattr(self, item.name) for item in fields(self)}
+        return row | {name: list(row[name]) for name in ("write_ns", "write_tokens")}
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> TrueRequest:
+        """Record from a line of a truth file."""
+        stamps = {name: array("q", row[name]) for name in ("write_ns", "write_tokens")}
+        return cls(**(row | stamps))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,14 +87,10 @@ def write_truth(path: Path, requests: list[TrueRequest], overruns: int) -> None:
     aside = path.with_name(path.name + ".part")
     with aside.open("w", encoding="utf-8") as stream:
         stream.write(json.dumps(anchor) + "\n")
-        stream.writelines(json.dumps(_row(request)) + "\n" for request in requests)
+        stream.writelines(json.dumps(request.to_json()) + "\n" for request in requests)
         stream.flush()
         os.fsync(stream.fileno())
     aside.replace(path)
-
-
-def _row(request: TrueRequest) -> dict[str, object]:
-    return {item.name: getattr(request, item.name) for item in fields(request)}
 
 
 def read_truth(path: Path) -> Truth:
@@ -90,4 +99,6 @@ def read_truth(path: Path) -> Truth:
         anchor = json.loads(next(stream))
         if anchor.pop("format") != FORMAT:
             raise ValueError(f"{path} is not a truth file of format {FORMAT}")
-        return Truth(**anchor, requests=[TrueRequest(**json.loads(line)) for line in stream])
+        return Truth(
+            **anchor, requests=[TrueRequest.from_json(json.loads(line)) for line in stream]
+        )

@@ -96,3 +96,17 @@ def test_connections_over_the_limit_can_be_answered_503(serve, connect):
 
     assert connect(server).ask("GET", "/health").status == 503
     first.close()
+
+
+def test_a_slow_network_delays_every_answer_alike(serve, connect):
+    server = serve(connection={"latency_ms": 80, "close_after_stream": True})
+    client = connect(server)
+    begin = time.monotonic()
+    assert client.ask("GET", "/health").status == 200
+    asked = time.monotonic()
+    seen = client.stream()
+
+    assert asked - begin > 0.078
+    assert time.monotonic() - asked > 0.078
+    assert len(seen.texts) == 4
+    assert client.read().ended == "eof"

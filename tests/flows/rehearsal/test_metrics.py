@@ -184,6 +184,22 @@ def test_vllm_reports_its_cache_configuration(serve, connect):
     assert 'num_gpu_blocks="77"' in text
 
 
+@pytest.mark.parametrize(
+    ("dialect", "path", "name"),
+    [("sglang", "/server_info", "dtype"), ("llama_server", "/props", "n_ctx_slot")],
+)
+def test_a_server_can_report_what_is_not_true(serve, connect, dialect, path, name):
+    client = connect(serve(dialect=dialect, identity={"reported": {name: "float16"}}))
+
+    assert client.ask("GET", path).json[name] == "float16"
+
+
+def test_vllm_can_report_another_cache_than_it_has(serve, connect):
+    client = connect(serve(identity={"reported": {"cache_dtype": "fp8"}}))
+
+    assert 'cache_dtype="fp8"' in client.ask("GET", "/metrics").body.decode()
+
+
 def _eventually(client, path, name, value):
     deadline = time.monotonic() + 5
     while (values := scraped(client, path))[name] != value:

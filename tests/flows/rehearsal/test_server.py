@@ -188,11 +188,24 @@ def test_a_client_that_leaves_is_forgotten(serve, connect):
     client.read(until=b"data: ")
     client.close()
 
-    deadline = time.monotonic() + 5
-    while server.now(lambda: server.server.engine.scheduler.running):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    _eventually(lambda: not server.now(lambda: server.server.engine.scheduler.running))
     assert server.truth().requests[0].outcome == "client gone"
+
+
+def test_an_engine_can_go_on_with_requests_whose_clients_have_left(serve, connect):
+    server = serve(engine={"keeps_abandoned": True})
+    client = connect(server)
+    client.send("POST", "/v1/completions", {"prompt": [1], "stream": True, "max_tokens": 9999})
+    client.read(until=b"data: ")
+    client.close()
+
+    _eventually(lambda: server.truth().requests[0].outcome == "client gone")
+    generated = server.now(lambda: server.server.engine.scheduler.running[0].generated)
+    _eventually(
+        lambda: (
+            server.now(lambda: server.server.engine.scheduler.running[0].generated) > generated
+        )
+    )
 
 
 def test_pipelined_requests_are_answered_in_order(serve, connect):
@@ -226,3 +239,10 @@ def test_truth_tells_when_each_token_went_out(serve, connect):
     times = record.token_times_ns
     assert record.arrived_ns < times[0] < times[-1] <= record.ended_ns
     assert sum(record.write_tokens) == record.output_tokens == 5
+
+
+def _eventually(claim):
+    deadline = time.monotonic() + 5
+    while not claim():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -50,7 +50,7 @@ def test_tokens_come_in_chunks_of_the_asked_size(serve, connect, size, counts):
     seen = connect(server).stream(max_tokens=5)
 
     assert [len(text.split()) for text in seen.texts] == counts
-    assert server.truth().requests[0].write_tokens[: len(counts)] == counts
+    assert list(server.truth().requests[0].write_tokens[: len(counts)]) == counts
 
 
 def test_the_first_chunk_can_hold_one_token_where_the_others_hold_three(answer):
