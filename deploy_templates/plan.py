@@ -51,7 +51,8 @@ class Reported:
     ``key`` is dotted, list positions are numbers; ``dialect`` says how the page is written
     (``json``, ``prometheus``: a label of an info series, ``series.label``; ``log``: the first
     group of a regular expression over the server's output; ``header``).
-    ``compare`` says when the value agrees with the plan: ``equal``, or ``at_least``.
+    ``compare`` says when the value agrees with the plan: ``equal``, ``at_least``, or always
+    (``record``: it is only kept). ``values`` translates the server's words into ours.
     """
 
     __pydantic_config__ = _CLOSED
@@ -60,6 +61,7 @@ class Reported:
     key: str
     dialect: Literal["json", "prometheus", "log", "header"] = "json"
     compare: Literal["equal", "at_least", "record"] = "equal"
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +74,28 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One of the server's own time series; its value times ``scale`` is in our unit."""
+
+    __pydantic_config__ = _CLOSED
+    name: str
+    kind: Literal["gauge", "counter", "histogram", "summary"]
+    scale: float = 1.0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """Where the server's own counters are, and which dialect they speak."""
+    """Where the server's own counters are, which dialect they speak, what they are called.
+
+    ``series`` maps what we read (running, waiting, …) to the release's name for it; what is
+    not in it is not offered by this release.
+    """
 
     __pydantic_config__ = _CLOSED
     path: str
     dialect: str
+    series: Mapping[str, Series] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +183,9 @@ class LaunchPlan:
     """Everything that a launch does and must show, with the fingerprint of its identity.
 
     ``files`` are written under ``working_directory`` (both relative to the launch's folder)
-    before ``argv`` is started there with ``env`` over the caller's environment.
-    ``secret_env`` names variables whose values are never written down.
+    before ``argv`` is started there. The process sees ``env``, and of the caller's environment
+    only what ``inherit_env`` and ``secret_env`` name: a forgotten export moves no number. The
+    values of ``secret_env`` are never written down. ``cleanup`` is run after every stop.
     """
 
     __pydantic_config__ = _CLOSED
@@ -178,6 +197,7 @@ class LaunchPlan:
     name: str
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    inherit_env: tuple[str, ...]
     secret_env: tuple[str, ...]
     files: Mapping[str, str]
     working_directory: str
@@ -189,6 +209,7 @@ class LaunchPlan:
     report: Report
     metrics: Metrics | None
     stop: Stop
+    cleanup: tuple[str, ...]
     failures: tuple[Failure, ...]
     phases: tuple[Phase, ...]
     install: Install

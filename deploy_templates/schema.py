@@ -1,0 +1,231 @@
+"""A whole ``runtime.yaml``: pins, forms, the map from our variables to flags, and manners.
+
+Everything with ``since`` and ``until`` holds for the releases between them, both included.
+Texts are Jinja templates where their docstring says so; words are never joined into a shell
+line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from catalog.schema import Runtime
+from catalog.schema.fields import Flag, Real, Strict, Whole
+from deploy_templates.plan import Failure, Health, Mode, Phase, Series, Stop
+from deploy_templates.request import Variables
+
+VARIABLES = tuple(field.name for field in fields(Variables))
+
+
+def _is_variable(name: str) -> str:
+    if name not in VARIABLES:
+        raise ValueError(f"{name!r} is no controlled variable; known: {', '.join(VARIABLES)}")
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_is_variable)]
+Scalar = str | Flag | Whole | Real
+
+
+class Span(Strict):
+    """Releases for which an entry holds, and the forms of launch; empty means all."""
+
+    since: str | None = None
+    until: str | None = None
+    forms: tuple[str, ...] = ()
+
+
+class Package(Strict):
+    """A package of the package index: exact release, hashes of its files where recorded."""
+
+    name: str
+    version: str
+    sha256: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+class Image(Strict):
+    """A container image; a null digest is resolved when it is pulled, and recorded then."""
+
+    name: str
+    tag: str
+    digest: str | None = None
+    device_classes: tuple[str, ...] = ()
+
+
+class Pin(Strict):
+    """What exactly one release is made of."""
+
+    version: str
+    packages: tuple[Package, ...] = ()
+    images: tuple[Image, ...] = ()
+    python: str | None = None
+
+
+class Form(Strict):
+    """One way to start the runtime; the first form of a mode is that mode's default.
+
+    ``command`` are templates of the words before the flags; ``scripts`` are files of the
+    runtime's folder that the command runs.
+    """
+
+    name: str
+    mode: Mode
+    title: str
+    command: tuple[str, ...]
+    scripts: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    removed: str | None = None
+    threats: tuple[str, ...] = ()
+
+
+class Always(Span):
+    """Words, environment and configuration of every launch.
+
+    ``words`` and the values of ``env`` are templates; values of ``config`` that begin with
+    ``= `` are expressions, all else stands as it is. ``when`` is an expression.
+    """
+
+    words: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    config: dict[str, Scalar] = Field(default_factory=dict)
+    when: str | None = None
+
+
+class Control(Span):
+    """How a variable is asked for: a flag with a value, words, environment, configuration.
+
+    ``value`` is the template of what follows ``flag``; ``values`` maps an asked value to the
+    word after the flag, or to whole words (an empty list: this release does so anyway).
+    ``words``, ``env`` and ``config`` are as in ``Always``; ``carries`` names variables that
+    they hold as well. ``refused`` and ``threats`` give a reason by value.
+    """
+
+    flag: str | None = None
+    aliases: tuple[str, ...] = ()
+    value: str = "{{ value }}"
+    values: dict[str, Scalar | tuple[str, ...]] | None = None
+    words: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    config: dict[str, Scalar] = Field(default_factory=dict)
+    carries: tuple[VariableName, ...] = ()
+    requires: tuple[VariableName, ...] = ()
+    refused: dict[str, str] = Field(default_factory=dict)
+    threats: dict[str, str] = Field(default_factory=dict)
+    threat: str | None = None
+
+    @model_validator(mode="after")
+    def _says_how(self) -> Control:
+        ways = (self.flag, self.words, self.env, self.config, self.values)
+        if not any(ways):
+            raise ValueError("a control needs a flag, words, env, config or values")
+        if self.flag is not None and self.words:
+            raise ValueError("a control has a flag with its value, or words, not both")
+        return self
+
+
+class Uncontrolled(Span):
+    """Why a runtime cannot control a variable, and whether asking for it is an error."""
+
+    then: Literal["error", "threat"]
+    why: str
+
+
+class Variable(Strict):
+    """One controlled variable under this runtime.
+
+    ``unset`` says what the engine certainly does where the variable was not asked for;
+    without it the engine must report its default, or the plan names a threat.
+    """
+
+    controls: tuple[Control, ...] = ()
+    uncontrolled: tuple[Uncontrolled, ...] = ()
+    carried_by: VariableName | None = None
+    unset: str | None = None
+
+
+class Reading(Span):
+    """Where the running server reports one thing (see ``deploy_templates.plan.Reported``)."""
+
+    path: str
+    key: str
+    dialect: Literal["json", "prometheus", "log", "header"] = "json"
+    compare: Literal["equal", "at_least", "record"] = "equal"
+    values: dict[str, str] = Field(default_factory=dict)
+
+
+class ReportSpec(Strict):
+    """Readings of the release and of the variables."""
+
+    version: tuple[Reading, ...] = ()
+    settings: dict[str, tuple[Reading, ...]] = Field(default_factory=dict)
+
+
+class MetricsSpec(Span):
+    """Where a release's counters are and what it calls them; what is not named is missing."""
+
+    path: str
+    dialect: str
+    series: dict[str, Series] = Field(default_factory=dict)
+
+
+class ReadinessSpec(Strict):
+    """How a start shows one token; the limit grows with the weights to be read."""
+
+    models_path: str = "/v1/models"
+    completion_path: str = "/v1/completions"
+    dialect: str = "openai"
+    limit_s: Real = Field(gt=0)
+    limit_s_per_gib: Real = Field(default=0.0, ge=0)
+
+
+class ConfigFile(Strict):
+    """The file into which ``config`` entries go, under nested keys."""
+
+    path: str
+    format: Literal["json", "yaml"]
+
+
+class Launch(Strict):
+    """How this runtime is started, watched and stopped."""
+
+    forms: tuple[Form, ...] = Field(min_length=1)
+    pins: tuple[Pin, ...] = Field(min_length=1)
+    serve: tuple[Always, ...] = ()
+    config_file: ConfigFile | None = None
+    variables: dict[VariableName, Variable]
+    managed_env: tuple[str, ...] = ()
+    secret_env: tuple[str, ...] = ()
+    health: Health
+    readiness: ReadinessSpec
+    report: ReportSpec
+    metrics: tuple[MetricsSpec, ...] = ()
+    stop: Stop = Stop()
+    failures: tuple[Failure, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    threats: tuple[str, ...] = ()
+    verified: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _every_variable_is_answered(self) -> Launch:
+        missing = [name for name in VARIABLES if name not in self.variables]
+        if missing:
+            raise ValueError(
+                f"variables say nothing of {', '.join(missing)}; "
+                "a variable is controlled, or uncontrolled with its reason"
+            )
+        return self
+
+
+class RuntimeSpec(Strict):
+    """A runtime as its ``runtime.yaml`` states it."""
+
+    capabilities: Runtime
+    launch: Launch
