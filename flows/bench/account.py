@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 from typing import Any, Final
 
 from flows.bench.merge import MergedRun, ShardFacts
+from flows.bench.places import write_whole
 from flows.bench.planning import CellPlan
 from flows.bench.probe import Survey
 from flows.bench.spec import CellSpec
@@ -23,13 +23,8 @@ FORMAT: Final = 1
 
 def write_account(path: Path, account: dict[str, Any]) -> None:
     """Write the account as JSON, atomically."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", encoding="utf-8") as file:
-        json.dump(account, file, indent=1, sort_keys=True, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
+    text = json.dumps(account, indent=1, sort_keys=True, allow_nan=False)
+    write_whole(path, text + "\n")
 
 
 def account_of(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flows.bench.counts import check_counts
 from flows.bench.endpoint import checked_endpoint, dialect_of
@@ -63,6 +64,24 @@ class Flags:
     ca_file: Path | None = None
     tokenizer: Path | None = None
     shards: int = 1
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Flags:
+        """The flags among the command's options, by their names there."""
+        named = {_FIELDS.get(name, name): value for name, value in given.items()}
+        known = {name: named[name] for name in cls.__dataclass_fields__}
+        return cls(**{**known, "headers": known["headers"] or ()})
+
+
+_FIELDS = {  # of options whose names tell no unit or number
+    "endpoint": "endpoints",
+    "header": "headers",
+    "think_time": "think_time_ms",
+    "duration": "duration_s",
+    "ttft_slo": "ttft_slo_ms",
+    "itl_slo": "itl_slo_ms",
+    "timeout": "timeout_s",
+}
 
 
 def cell_spec(flags: Flags, environ: Mapping[str, str]) -> CellSpec:

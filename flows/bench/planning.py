@@ -26,6 +26,8 @@ from flows.load.draws import Purpose, generator
 from flows.load.plan import PlanHeader, PlannedRequest, Warmup, write_plan
 from flows.load.prompts import BodyForm
 
+_TEXT_SPARE = 1.2  # a text's shared characters may be more of its tokens than of its letters
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellPlan:
@@ -188,7 +190,8 @@ def _shared_share(drawn: Sequence[Item]) -> float:
     known = [(item.shared_tokens, item.prompt_tokens) for item in drawn]
     pairs = [(shared, tokens) for shared, tokens in known if shared is not None and tokens]
     if len(pairs) < len(drawn):
-        return common_share([item.prompt_json for item in drawn])
+        estimate = common_share([item.prompt_json for item in drawn])
+        return min(1.0, _TEXT_SPARE * estimate)
     prompts = sum(tokens for _, tokens in pairs)
     return sum(shared for shared, _ in pairs) / prompts if prompts else 0.0
 

@@ -81,6 +81,7 @@ def _synthetic(spec: CellSpec, survey: Survey, count: int) -> Iterator[Item]:
     warmup = spec.amount.discarded(spec.load)
     lengths = sample(spec.content.prompt, count, spread_over=warmup, rng=rng)
     source, shared = _source(spec, survey), spec.content.shared
+    around = round(survey.overhead_tokens)  # a template stands around every prompt
     pairs = zip(lengths, _output_lengths(spec, count), strict=True)
     for number, (prompt, output) in enumerate(pairs):
         symbols = survey.symbols(prompt)
@@ -90,7 +91,7 @@ def _synthetic(spec: CellSpec, survey: Survey, count: int) -> Iterator[Item]:
             turn=0,
             think_ns=0,
             prompt_tokens=prompt,
-            shared_tokens=shared.of(prompt) if shared and number else 0,
+            shared_tokens=min(prompt, around + (shared.of(prompt) if shared else 0)),
             output_tokens=output,
             prompt_json=survey.alphabet.written(source.draw(symbols, common)),
         )
@@ -98,6 +99,7 @@ def _synthetic(spec: CellSpec, survey: Survey, count: int) -> Iterator[Item]:
 
 def _traced(spec: CellSpec, survey: Survey, rows: Sequence[TraceRow]) -> Iterator[Item]:
     source, known = _source(spec, survey), set[int]()
+    around = round(survey.overhead_tokens)
     lengths = _output_lengths(spec, len(rows)) if spec.content.output else None
     for number, row in enumerate(rows):
         symbols = survey.symbols(row.prompt_tokens)
@@ -109,7 +111,7 @@ def _traced(spec: CellSpec, survey: Survey, rows: Sequence[TraceRow]) -> Iterato
             turn=0,
             think_ns=0,
             prompt_tokens=row.prompt_tokens,
-            shared_tokens=min(seen * BLOCK_TOKENS, row.prompt_tokens),
+            shared_tokens=min(around + seen * BLOCK_TOKENS, row.prompt_tokens),
             output_tokens=lengths[number] if lengths else row.output_tokens,
             prompt_json=survey.alphabet.written(source.draw_blocks(symbols, row.blocks)),
         )

@@ -1,0 +1,114 @@
+"""What ``runoff bench`` does with its options: measure, tell, and end with a code."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.bench.flags import Flags, cell_spec
+from flows.bench.places import STANDARD_OUTPUT, check_place, write_json
+from flows.bench.probe import survey
+from flows.bench.run import CellFiles, measure_cell
+from flows.bench.spec import CellSpec
+from flows.console import Console
+from flows.errors import ExitCode, Finished
+
+if TYPE_CHECKING:
+    from reports.cell import CellSummary
+
+_PRECEDENCE = (
+    ExitCode.EVIDENCE,
+    ExitCode.NONE_COMPLIES,
+    ExitCode.INCONCLUSIVE,
+    ExitCode.DECIDED,
+)
+
+
+@dataclass(slots=True)
+class _Session:
+    """Replications measured so far; their files live as long as ``folder``."""
+
+    spec: CellSpec
+    console: Console
+    folder: Path
+    files: list[CellFiles] = field(default_factory=list)
+    summaries: list[CellSummary] = field(default_factory=list)
+    documents: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+
+    def measure(self, replications: int) -> None:
+        """Measure one replication after the other until all are done or Ctrl-C."""
+        found = survey(self.spec)
+        try:
+            for replication in range(replications):
+                spec = replace(self.spec, replication=replication)
+                files = measure_cell(spec, self.folder, known=found)
+                self._take(spec, files)
+                if files.interrupted:
+                    self.interrupted = True
+                    return
+        except KeyboardInterrupt:
+            if not self.files:
+                raise
+            self.interrupted = True
+
+    def _take(self, spec: CellSpec, files: CellFiles) -> None:
+        # a second of imports that would only delay the first send
+        from flows.bench.judge import document_of, summary_of  # noqa: PLC0415
+        from flows.bench.show import show_cell  # noqa: PLC0415
+
+        summary = summary_of(spec, files)
+        show_cell(self.console, spec, summary)
+        self.files.append(files)
+        self.summaries.append(summary)
+        self.documents.append(document_of(summary, files))
+
+    def exit_code(self) -> ExitCode:
+        """130 after Ctrl-C, else 7 if any replication is not valid, else 4, 5 or 0."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        return min(
+            (ExitCode(summary.exit_code) for summary in self.summaries),
+            key=_PRECEDENCE.index,
+        )
+
+
+def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Measure what the options describe, print and store it; raises Finished."""
+    json_out, raw = given["json_out"], given["raw"]
+    spec = cell_spec(Flags.of(given), environ)
+    check_place("--json", json_out)
+    check_place("--raw", raw)
+    with tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
+        session = _Session(spec, console_for(json_out), Path(folder))
+        session.measure(given["replications"])
+        from flows.bench.replications import combined, keep_records  # noqa: PLC0415
+        from flows.bench.show import show_replications  # noqa: PLC0415
+
+        document = combined(session.documents)
+        if len(session.files) > 1:
+            show_replications(session.console, document, session.summaries)
+        if raw is not None:
+            keep_records([files.records for files in session.files], raw)
+        write_json(document, json_out)
+    raise Finished(session.exit_code())
+
+
+def run_calibration(json_out: str | None) -> None:
+    """Measure this machine's client against a null server, print and store it."""
+    from flows.bench.calibrate import calibrate  # noqa: PLC0415
+    from flows.bench.show import show_calibration  # noqa: PLC0415
+
+    check_place("--json", json_out)
+    calibration = calibrate()
+    show_calibration(console_for(json_out), calibration)
+    write_json(calibration.to_json(), json_out)
+
+
+def console_for(json_out: str | None) -> Console:
+    """Where tables go: not where the JSON goes."""
+    return Console(sys.stderr if json_out == STANDARD_OUTPUT else sys.stdout)
