@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from catalog.placement import Placement
 from catalog.quantity import Basis, Quantity
 from catalog.roofline import assumed_request_s, bound_request
@@ -13,20 +11,14 @@ from catalog.terms import SECONDS_PER_HOUR
 _MILLION = 1e6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestCase:
-    """Output tokens per hour of a whole host at the bound and by assumption."""
-
-    tokens_per_hour: float | None
-    assumed_tokens_per_hour: float | None
+def best_tokens_per_hour(placement: Placement) -> float | None:
+    """Output tokens of all engines at the bound: 3600 · engines · O / time of a request."""
+    return _tokens(placement, bound_request(placement).seconds)
 
 
-def best_case(placement: Placement) -> BestCase:
-    """Tokens per hour of all engines: 3600 · engines · O / time of a request."""
-    return BestCase(
-        tokens_per_hour=_tokens(placement, bound_request(placement).seconds),
-        assumed_tokens_per_hour=_tokens(placement, assumed_request_s(placement)),
-    )
+def assumed_tokens_per_hour(placement: Placement) -> float | None:
+    """The same at the assumed rates, prefill and decode taking turns."""
+    return _tokens(placement, assumed_request_s(placement))
 
 
 def _tokens(placement: Placement, request_s: float | None) -> float | None:

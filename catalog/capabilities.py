@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from catalog.schema import Runtime
 from catalog.schema.runtime import DeviceSupport
@@ -21,14 +22,14 @@ def newest_release(runtime: Runtime) -> str:
     return runtime.versions[-1].version if runtime.versions else ""
 
 
-def supports_in(runtime: Runtime, device_class: str, version: str) -> tuple[DeviceSupport, ...]:
-    """Entries of a device class that hold for a known release."""
-    return tuple(
-        entry
-        for entry in runtime.devices
-        if entry.device_class == device_class
-        and holds(runtime, version, since=entry.since, until=entry.until)
-    )
+def supported(runtime: Runtime, device_class: str, version: str) -> DeviceSupport | None:
+    """What a known release does on a class of devices; None where it does nothing there."""
+    for entry in runtime.devices:
+        if entry.device_class == device_class and holds(
+            runtime, version, since=entry.since, until=entry.until
+        ):
+            return entry
+    return None
 
 
 def holds(runtime: Runtime, version: str, *, since: str | None, until: str | None) -> bool:
@@ -41,6 +42,7 @@ def holds(runtime: Runtime, version: str, *, since: str | None, until: str | Non
     return (first or 0) <= place and (last is None or place <= last)
 
 
+@cache
 def numbers(text: str) -> tuple[int, ...] | None:
     """The numbers of a version or compute capability, to compare; None without any."""
     match = _NUMBERS.match(text)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from catalog.architecture import Architecture, Precision, precision
-from catalog.capabilities import is_below, newest_release, supports_in
+from catalog.capabilities import is_below, newest_release, supported
 from catalog.case import Case
 from catalog.entries import OURS
 from catalog.facts import Facts, host_memory_of, memory_of
@@ -22,13 +22,8 @@ from catalog.sale import sale_of
 from catalog.schema import Device, Offer, Runtime
 from catalog.schema.runtime import DeviceSupport
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Combination:
-    """One case, and a key that is equal for equal placements."""
-
-    case: Case
-    placement_key: Hashable
+# Forms in which others publish most open models, where the catalog lists none.
+_USUALLY_PUBLISHED = ("fp8", "int8", "awq_int4", "gguf_q8_0", "gguf_q4_k_m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +42,25 @@ class Combinations:
 
     Offers under a commitment that the campaign did not ask for do not stand; owned ones do.
     Degrees are the powers of two that divide an offer's devices. Runtimes stand with their
-    newest known release and the precisions that it serves on the device; the contract's own
-    precision always stands, to be told why not.
+    newest known release and, beside the contract's own precision, with those in which the
+    model is ``published`` (or usually is) and that the release serves on the device.
     """
 
     facts: Facts
     arch: Architecture
+    published: tuple[Precision, ...]
     _software: dict[str, tuple[Software, ...]] = field(default_factory=dict)
     _placements: dict[Hashable, Placement] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Combination]:
+    @classmethod
+    def of(cls, facts: Facts, arch: Architecture) -> Combinations:
+        """The combinations for a campaign's contract."""
+        listed = dict.fromkeys(each.precision for each in facts.model.checkpoints)
+        others = [name for name in listed if precision(name).name != facts.weights.name]
+        names = others or _USUALLY_PUBLISHED
+        return cls(facts=facts, arch=arch, published=tuple(precision(name) for name in names))
+
+    def __iter__(self) -> Iterator[Case]:
         facts = self.facts
         allowed = (*facts.campaign.commitments, "owned")
         for name, offer in facts.catalog.offers.items():
@@ -68,19 +72,16 @@ class Combinations:
                 weights, runtime = software.weights, software.runtime
                 parity = facts.parity(weights, facts.kv)
                 for k in _degrees(offer.device_count, software.support):
-                    key, placement = self._placement(device, offer, software, k)
-                    case = Case(
+                    yield Case(
                         name=f"{name}/tp{k}/{weights.name}/{runtime.name}",
-                        placement=placement,
+                        placement=self._placement(device, offer, software, k),
                         sale=sale,
                         parity=parity,
                         notes=notes,
                     )
-                    yield Combination(case=case, placement_key=key)
 
-    def _placement(
-        self, device: Device, offer: Offer, software: Software, k: int
-    ) -> tuple[Hashable, Placement]:
+    def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placement:
+        """The placement; offers that sell the same machine share one."""
         host, runtime, weights = host_memory_of(offer), software.runtime, software.weights
         memory = memory_of(device, offer)
         key = (
@@ -111,6 +112,7 @@ class Combinations:
                 link=link_of(facts, None, offer, device),
                 runtime=runtime,
                 version=software.version,
+                support=software.support,
                 driver=None,
                 weights=weights,
                 kv=facts.kv,
@@ -123,7 +125,7 @@ class Combinations:
                 achieved_bandwidth=device.achieved.bandwidth,
                 achieved_compute=assumed_compute(device, weights),
             )
-        return key, self._placements[key]
+        return self._placements[key]
 
     def _software_for(self, device: Device) -> tuple[Software, ...]:
         if device.name not in self._software:
@@ -133,20 +135,21 @@ class Combinations:
     def _found(self, device: Device) -> Iterator[Software]:
         for runtime in self.facts.runtimes.values():
             version = newest_release(runtime)
-            entries = supports_in(runtime, device.device_class, version)
-            if runtime.simulation or not entries:
+            support = supported(runtime, device.device_class, version)
+            if runtime.simulation or support is None:
                 continue
-            for weights in self._precisions(device, entries[0]):
+            for weights in self._precisions(device, support):
                 yield Software(
-                    runtime=runtime, version=version, support=entries[0], weights=weights
+                    runtime=runtime, version=version, support=support, weights=weights
                 )
 
     def _precisions(self, device: Device, support: DeviceSupport) -> Iterator[Precision]:
+        """The contract's precision, and those published that the release serves here."""
         contract = self.facts.weights
         yield contract
-        for name in support.weights:
-            weights = precision(name)
-            if weights.name != contract.name and _serves(device, support, weights):
+        for weights in self.published:
+            served = weights.name in support.weights and weights.name != contract.name
+            if served and _serves(device, support, weights):
                 yield weights
 
     def _notes(self, name: str, offer: Offer) -> tuple[str, ...]:

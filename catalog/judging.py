@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
-from catalog.best_case import BestCase, best_case, cost
+from catalog.best_case import best_tokens_per_hour, cost
 from catalog.case import Case, Unmodelled
 from catalog.gates import Gate, all_gates
 from catalog.gates._answers import unknown
+from catalog.placement import Placement
 from catalog.quantity import Basis, Quantity
 from catalog.sale import Sale
 from catalog.verdict import SEVERITY, GateResult, Status, Verdict
 
 DOLLARS_PER_HOUR = "USD/h"
 _DOLLARS_PER_MILLION = "USD/Mtok"
-_ALWAYS_OPEN = ("p95 TTFT", "p95 ITL", "queue time", "goodput", "quality")
+Assumptions = tuple[tuple[str, Quantity | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What is the same for every offer that sells a placement."""
+
+    placement: Placement
+    results: tuple[GateResult, ...]
+    tokens_per_hour: float | None
+    assumptions: Assumptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,27 +33,29 @@ class Judge:
     """Applies the gates; what does not depend on the price is judged once per placement."""
 
     gates: tuple[Gate, ...] = field(default_factory=all_gates)
-    _seen: dict[Hashable, tuple[tuple[GateResult, ...], BestCase]] = field(default_factory=dict)
+    _seen: dict[int, Fixed] = field(default_factory=dict)
 
-    def verdict(self, case: Case | Unmodelled, placement_key: Hashable = None) -> Verdict:
-        """The candidate after all gates; equal ``placement_key`` means an equal placement."""
+    def verdict(self, case: Case | Unmodelled) -> Verdict:
+        """The candidate after all gates."""
         if isinstance(case, Unmodelled):
             return _unmodelled(case, self.gates)
-        fixed, best = self._fixed(case, placement_key)
-        answers = iter(fixed)
+        fixed = self._fixed(case)
+        answers = iter(fixed.results)
         results = tuple(
             gate.judge(case) if gate.reads_price else next(answers) for gate in self.gates
         )
-        return _verdict(case, results, best)
+        return _verdict(case, results, fixed)
 
-    def _fixed(self, case: Case, key: Hashable) -> tuple[tuple[GateResult, ...], BestCase]:
-        if key is not None and key in self._seen:
-            return self._seen[key]
-        results = tuple(gate.judge(case) for gate in self.gates if not gate.reads_price)
-        found = results, best_case(case.placement)
-        if key is not None:
-            self._seen[key] = found
-        return found
+    def _fixed(self, case: Case) -> Fixed:
+        key = id(case.placement)  # stays its own: the entry below keeps the placement alive
+        if key not in self._seen:
+            self._seen[key] = Fixed(
+                placement=case.placement,
+                results=tuple(gate.judge(case) for gate in self.gates if not gate.reads_price),
+                tokens_per_hour=best_tokens_per_hour(case.placement),
+                assumptions=_assumptions(case.placement),
+            )
+        return self._seen[key]
 
 
 def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None]:
@@ -55,10 +67,10 @@ def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None
     return Status.PASS, None
 
 
-def _verdict(case: Case, results: tuple[GateResult, ...], best: BestCase) -> Verdict:
+def _verdict(case: Case, results: tuple[GateResult, ...], fixed: Fixed) -> Verdict:
     place, sale = case.placement, case.sale
     status, decided = deciding(results)
-    tokens = best.tokens_per_hour if status is not Status.REJECT else None
+    tokens = fixed.tokens_per_hour if status is not Status.REJECT else None
     least = cost(sale, tokens, Basis.BOUND)
     return Verdict(
         name=case.name,
@@ -84,7 +96,7 @@ def _verdict(case: Case, results: tuple[GateResult, ...], best: BestCase) -> Ver
         best_tokens_per_hour=tokens,
         stale=sale.stale,
         notes=case.notes,
-        open_questions=tuple(_open(case, results)),
+        assumptions=(*fixed.assumptions, ("price", sale.price)),
     )
 
 
@@ -113,7 +125,6 @@ def _unmodelled(case: Unmodelled, gates: tuple[Gate, ...]) -> Verdict:
         best_usd_per_1m_output=case.price_per_1m_output,
         stale=case.sale.stale,
         notes=case.notes,
-        open_questions=_ALWAYS_OPEN,
     )
 
 
@@ -126,20 +137,9 @@ def _per_million(least: Quantity | None) -> float | None:
     return least.value if least is not None and least.unit == _DOLLARS_PER_MILLION else None
 
 
-def _open(case: Case, results: tuple[GateResult, ...]) -> Iterator[str]:
-    """What no paper can say, and which assumptions the verdict uses."""
-    yield from _ALWAYS_OPEN
-    place = case.placement
-    assumed = {
-        "achieved bandwidth": place.achieved_bandwidth,
-        "achieved compute": place.achieved_compute,
-        "workspace": place.workspace,
-        "price": case.sale.price,
-    }
-    for name, quantity in assumed.items():
-        if quantity is None:
-            yield f"{name}: not even assumed"
-        elif quantity.basis is Basis.ASSUMPTION:
-            yield f"{name}: {quantity} is assumed"
-    for result in results:
-        yield from result.open_questions
+def _assumptions(place: Placement) -> Assumptions:
+    return (
+        ("achieved bandwidth", place.achieved_bandwidth),
+        ("achieved compute", place.achieved_compute),
+        ("workspace", place.workspace),
+    )

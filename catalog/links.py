@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from catalog.architecture import Architecture, all_reduce_bytes, all_reduces_per_step
+from catalog.architecture import all_reduce_bytes
 from catalog.schema import Link
 from catalog.schema.device import EffectiveLink
+from catalog.sums import Arithmetic
 
 
 def ring_share(k: int) -> float:
@@ -12,10 +13,10 @@ def ring_share(k: int) -> float:
     return 2 * (k - 1) / k
 
 
-def bound_communication_s(arch: Architecture, link: Link, k: int, tokens: int) -> float:
+def bound_communication_s(model: Arithmetic, link: Link, k: int, tokens: int) -> float:
     """Seconds of a step's all-reduces over ``tokens`` tokens with no start-up cost at all."""
-    moved = ring_share(k) * all_reduce_bytes(arch, tokens)
-    return all_reduces_per_step(arch) * moved / link.per_direction.value
+    moved = ring_share(k) * all_reduce_bytes(model.arch, tokens)
+    return model.all_reduces * moved / link.per_direction.value
 
 
 def effective_row(link: Link, k: int) -> EffectiveLink | None:
@@ -24,23 +25,21 @@ def effective_row(link: Link, k: int) -> EffectiveLink | None:
     return max(rows, key=lambda row: row.devices, default=None)
 
 
-def assumed_communication_s(
-    arch: Architecture, link: Link, k: int, tokens: int
-) -> float | None:
+def assumed_communication_s(model: Arithmetic, link: Link, k: int, tokens: int) -> float | None:
     """The same with start-up cost and effective bandwidth; None where nothing is measured."""
     row = effective_row(link, k)
     if row is None:
         return None
-    moved = ring_share(k) * all_reduce_bytes(arch, tokens)
+    moved = ring_share(k) * all_reduce_bytes(model.arch, tokens)
     each = row.alpha.value + moved / row.bandwidth.value
-    return all_reduces_per_step(arch) * each
+    return model.all_reduces * each
 
 
-def lesson_communication_s(arch: Architecture, link: Link, tokens: int) -> float | None:
+def lesson_communication_s(model: Arithmetic, link: Link, tokens: int) -> float | None:
     """The lesson's rule: alpha and bytes over both directions' bandwidth, for any degree."""
     if link.lesson is None:
         return None
     each = link.lesson.alpha.value + (
-        all_reduce_bytes(arch, tokens) / link.lesson.bandwidth.value
+        all_reduce_bytes(model.arch, tokens) / link.lesson.bandwidth.value
     )
-    return all_reduces_per_step(arch) * each
+    return model.all_reduces * each

@@ -9,6 +9,7 @@ from typing import Any
 from catalog.architecture import KvPrecision, Precision
 from catalog.quantity import Basis, Quantity
 from catalog.schema import Device, Link, Runtime
+from catalog.schema.runtime import DeviceSupport
 from catalog.sums import Arithmetic, Sums
 from catalog.terms import Terms
 
@@ -27,7 +28,8 @@ class Placement:
     """A model on k ranks of a device under a runtime, for one contract.
 
     ``device_count`` devices hold ``replicas`` independent servers of ``data_parallel``
-    engines with ``k`` ranks each. Unknown facts are None. ``peak`` is one device's dense
+    engines with ``k`` ranks each. Unknown facts are None; ``support`` is None where the
+    release does not run on this class of device. ``peak`` is one device's dense
     FLOP/s in the fastest format that the precision may use, at its maximum clock.
     """
 
@@ -44,6 +46,7 @@ class Placement:
     link: Link | None
     runtime: Runtime
     version: str
+    support: DeviceSupport | None
     driver: str | None
     weights: Precision
     kv: KvPrecision
@@ -80,6 +83,14 @@ class Placement:
             return None
         host = self.host_memory.value if self.offload and self.host_memory else 0.0
         return self.memory.value + host / (self.engines * self.k)
+
+    @property
+    def usable_bytes(self) -> float | None:
+        """Memory that one rank may plan with: the stated share, and what is offloaded."""
+        if self.memory is None:
+            return None
+        offloaded = self.offload.value / self.k if self.offload is not None else 0.0
+        return self.memory.value * self.utilisation + offloaded
 
     def at_degree(self, k: int) -> Placement:
         """The same placement with tensor-parallel degree ``k``."""

@@ -21,12 +21,7 @@ def ranked(verdicts: Sequence[Verdict], commitments: Sequence[str]) -> tuple[Ver
     passing = [v for v in verdicts if v.verdict is Status.PASS]
     first = primary(passing, commitments)
     smallest = _smallest_degrees(passing)
-    return tuple(
-        replace(verdict, ranks=_ranks(verdict, first, smallest))
-        if verdict.verdict is Status.PASS
-        else verdict
-        for verdict in verdicts
-    )
+    return tuple(_with_ranks(verdict, first, smallest) for verdict in verdicts)
 
 
 def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict | None:
@@ -71,6 +66,15 @@ def _smallest_degrees(passing: Sequence[Verdict]) -> dict[tuple[str | None, ...]
     for verdict in passing:
         degrees[_kin(verdict)].append(verdict.tensor_parallel or 1)
     return {kin: min(found) for kin, found in degrees.items()}
+
+
+def _with_ranks(
+    verdict: Verdict, first: Verdict | None, smallest: dict[tuple[str | None, ...], int]
+) -> Verdict:
+    if verdict.verdict is not Status.PASS:
+        return verdict
+    ranks = _ranks(verdict, first, smallest)
+    return replace(verdict, ranks=ranks) if ranks else verdict
 
 
 def _ranks(

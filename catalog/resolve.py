@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from catalog.architecture import KvPrecision, Precision, kv_precision, precision
-from catalog.capabilities import newest_release
+from catalog.capabilities import newest_release, supported
 from catalog.case import Case, Unmodelled
 from catalog.entries import OURS, Kind
 from catalog.errors import CatalogError
@@ -185,6 +185,7 @@ def _placement(facts: Facts, named: Named) -> Placement | None:
         link=named.link,
         runtime=runtime,
         version=named.version or "",
+        support=supported(runtime, device.device_class, named.version or ""),
         driver=candidate.driver,
         weights=named.weights,
         kv=named.kv,

@@ -35,8 +35,11 @@ class Roof:
     @property
     def known_s(self) -> float | None:
         """The longer of those sides that are known: still a lower limit of the time."""
-        sides = [side for side in (self.memory_s, self.compute_s) if side is not None]
-        return max(sides) / self.tokens if sides else None
+        memory, compute = self.memory_s, self.compute_s
+        if memory is None or compute is None:
+            known = compute if memory is None else memory
+            return None if known is None else known / self.tokens
+        return max(memory, compute) / self.tokens
 
     @property
     def memory_alone_s(self) -> float | None:

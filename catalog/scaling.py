@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog import links
-from catalog.architecture import all_reduce_bytes, all_reduces_per_step
+from catalog.architecture import all_reduce_bytes
 from catalog.placement import Placement
 from catalog.roofline import (
     Roof,
@@ -66,8 +66,7 @@ def bound_scaling(placement: Placement, sibling: Placement, link: Link) -> Scali
     """Peak rates, no start-up cost, one direction's bandwidth."""
 
     def cost(place: Placement, tokens: int) -> float:
-        arch = place.arithmetic.arch
-        return links.bound_communication_s(arch, link, place.k, tokens)
+        return links.bound_communication_s(place.arithmetic, link, place.k, tokens)
 
     batch, prompt = streams_of(placement), new_prompt_tokens(placement)
     return Scaling(
@@ -92,8 +91,7 @@ def assumed_scaling(placement: Placement, sibling: Placement, link: Link) -> Sca
     def cost(place: Placement, tokens: int) -> float | None:
         if place.k == 1:
             return 0.0
-        arch = place.arithmetic.arch
-        return links.assumed_communication_s(arch, link, place.k, tokens)
+        return links.assumed_communication_s(place.arithmetic, link, place.k, tokens)
 
     batch, prompt = streams_of(placement), new_prompt_tokens(placement)
     return Scaling(
@@ -130,10 +128,9 @@ def break_even_alpha_s(placement: Placement, link: Link, phase: Phase) -> float 
     row = links.effective_row(link, placement.k)
     if row is None:
         return None
-    arch = placement.arithmetic.arch
-    count = all_reduces_per_step(arch)
-    moved = links.ring_share(placement.k) * all_reduce_bytes(arch, streams_of(placement))
-    return phase.saved_s / count - moved / row.bandwidth.value
+    model = placement.arithmetic
+    moved = links.ring_share(placement.k) * all_reduce_bytes(model.arch, streams_of(placement))
+    return phase.saved_s / model.all_reduces - moved / row.bandwidth.value
 
 
 def lesson_step_s(placement: Placement) -> float | None:
@@ -153,7 +150,7 @@ def lesson_break_even_alpha_s(
     mine, other = lesson_step_s(placement), lesson_step_s(sibling)
     if mine is None or other is None or link.lesson is None:
         return None
-    arch = placement.arithmetic.arch
-    each = (other - mine) / all_reduces_per_step(arch)
-    moved = all_reduce_bytes(arch, streams_of(placement))
+    model = placement.arithmetic
+    each = (other - mine) / model.all_reduces
+    moved = all_reduce_bytes(model.arch, streams_of(placement))
     return each - moved / link.lesson.bandwidth.value

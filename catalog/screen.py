@@ -137,8 +137,7 @@ def screen_all_offers(
         raise CatalogError(
             f"model {facts.model.name!r}", facts.gap, "Screen named candidates, or measure"
         )
-    found = Combinations(facts=facts, arch=facts.arch)
-    verdicts = [judge.verdict(each.case, each.placement_key) for each in found]
+    verdicts = [judge.verdict(case) for case in Combinations.of(facts, facts.arch)]
     return Screen(
         name=campaign.name,
         contract=_summary(facts),

@@ -9,9 +9,11 @@ from catalog.architecture import (
     Architecture,
     KvPrecision,
     Precision,
+    all_reduces_per_step,
     decode_flops,
     embedding_parameters,
     head_parameters,
+    heads_divide,
     kv_bytes_per_token,
     kv_read_bytes,
     kv_resident_bytes,
@@ -84,16 +86,26 @@ class Arithmetic:
     arch: Architecture
     terms: Terms
     work: Work
+    routed: bool
+    all_reduces: int
     checkpoint: CheckpointBytes | None = None
     _sums: dict[tuple[str, str, int, int], Sums] = field(default_factory=dict)
     _expected: dict[tuple[str, int], int] = field(default_factory=dict)
+    _uneven: dict[int, str | None] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, arch: Architecture, terms: Terms, checkpoint: CheckpointBytes | None = None
     ) -> Arithmetic:
         """Sums for this model and contract."""
-        return cls(arch=arch, terms=terms, work=_work(arch, terms), checkpoint=checkpoint)
+        return cls(
+            arch=arch,
+            terms=terms,
+            work=_work(arch, terms),
+            routed=arch.routed,
+            all_reduces=all_reduces_per_step(arch),
+            checkpoint=checkpoint,
+        )
 
     def sums(self, weights: Precision, kv: KvPrecision, *, k: int, block_tokens: int) -> Sums:
         """Bytes on each of ``k`` ranks; the cache is dealt out in blocks of tokens."""
@@ -107,11 +119,17 @@ class Arithmetic:
             )
         return self._sums[key]
 
+    def uneven(self, k: int) -> str | None:
+        """Why ``k`` ranks cannot share the model evenly; None where they can."""
+        if k not in self._uneven:
+            self._uneven[k] = heads_divide(self.arch, k)
+        return self._uneven[k]
+
     def assumed_weights_read(self, weights: Precision, batch: int) -> int:
         """Weight bytes per step of all ranks: all of them, of experts the expected ones."""
-        key = (weights.name, batch if self.arch.routed else 0)
+        key = (weights.name, batch if self.routed else 0)
         if key not in self._expected:
-            mode: Mode = "prediction" if self.arch.routed else "lesson"
+            mode: Mode = "prediction" if self.routed else "lesson"
             self._expected[key] = self._read(weights, batch, mode)
         return self._expected[key]
 

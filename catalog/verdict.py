@@ -6,12 +6,12 @@ of combinations cost no text until somebody reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from catalog.quantity import Dimension, Quantity, convert, format_value, significant
+from catalog.quantity import Basis, Dimension, Quantity, convert, format_value, significant
 
 
 class Status(StrEnum):
@@ -32,7 +32,8 @@ class Rank(StrEnum):
     THIN_MARGIN = "thin-margin"
 
 
-_COUNTED = ("streams", "tokens", "all-reduces")
+_COUNTED = ("streams", "tokens", "engines", "devices", "all-reduces")
+_ALWAYS_OPEN = ("p95 TTFT", "p95 ITL", "queue time", "goodput", "quality")
 SEVERITY = (Status.REJECT, Status.UNKNOWN, Status.UNLIKELY, Status.PASS)
 _DIMENSION = {
     "B": Dimension.BYTES,
@@ -66,12 +67,26 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """The numbers behind a gate's answer.
+
+    ``details`` are named results beside bound and assumption, ``lesson`` the lesson's own
+    figures for the same things.
+    """
+
+    inputs: tuple[Input, ...] = ()
+    details: Mapping[str, Quantity | str] = field(default_factory=dict)
+    lesson: Mapping[str, Quantity] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
     """One gate's answer: status, the clause it rests on, both columns, and how they came.
 
     ``bound`` is proof, ``assumption`` is the lesson's rule or an assumed rate, ``limit`` what
     the contract or the device allows. ``margin`` is the share of the limit that is left
     (negative: violated), by the bound for a reject, else by the worse of both columns.
+    ``figured`` gives the numbers behind the answer when somebody asks for them.
     """
 
     gate: str
@@ -82,40 +97,57 @@ class GateResult:
     limit: Quantity | None = None
     margin: float | None = None
     formula: str = ""
-    inputs: tuple[Input, ...] = ()
-    details: Mapping[str, Quantity | str] = field(default_factory=dict)
-    lesson: Mapping[str, Quantity] = field(default_factory=dict)
     open_questions: tuple[str, ...] = ()
     because: str = ""
     working: str = ""
     rule: str = ""
+    figured: Callable[[], Figures] = field(default=Figures, compare=False, repr=False)
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """Figures that the gate used, with their basis and source."""
+        return self.figured().inputs
+
+    @property
+    def details(self) -> Mapping[str, Quantity | str]:
+        """Named results beside bound and assumption."""
+        return self.figured().details
+
+    @property
+    def lesson(self) -> Mapping[str, Quantity]:
+        """The lesson's own figures."""
+        return self.figured().lesson
 
     @property
     def reason(self) -> str:
         """Why the status is what it is, in one sentence with its numbers."""
-        return self._filled(self.because)
+        return self._filled(self.because, self.figured())
 
     @property
     def explanation(self) -> str:
         """The formula with its numbers and units, then the lesson's rule that applies."""
-        return "\n".join(part for part in (self._filled(self.working), self.rule) if part)
+        return self._explained(self.figured())
 
-    def _filled(self, template: str) -> str:
-        return template.format_map(_Figures(self._figures())) if template else ""
+    def _explained(self, figures: Figures) -> str:
+        parts = self._filled(self.working, figures), self.rule
+        return "\n".join(part for part in parts if part)
 
-    def _figures(self) -> Iterator[tuple[str, _Shown]]:
+    def _filled(self, template: str, figures: Figures) -> str:
+        return template.format_map(_Named(self._named(figures))) if template else ""
+
+    def _named(self, figures: Figures) -> Iterator[tuple[str, _Shown]]:
         for name in ("bound", "assumption", "limit"):
             yield name, _Shown(getattr(self, name))
-        for entry in self.inputs:
+        for entry in figures.inputs:
             yield entry.name, _Shown(entry.quantity)
-        for name, detail in self.details.items():
+        for name, detail in figures.details.items():
             yield name, _Shown(detail)
-        for name, figure in self.lesson.items():
+        for name, figure in figures.lesson.items():
             yield f"lesson_{name}", _Shown(figure)
-        yield "clause", _Shown(self.clause)
 
     def to_json(self) -> dict[str, Any]:
         """The gate as ``--json`` prints it: null where there is no figure."""
+        figures = self.figured()
         return {
             "gate": self.gate,
             "status": self.status.value,
@@ -125,11 +157,11 @@ class GateResult:
             "limit": quantity_json(self.limit),
             "margin": self.margin,
             "formula": self.formula,
-            "inputs": [entry.to_json() for entry in self.inputs],
-            "reason": self.reason,
-            "explanation": self.explanation,
-            "details": {name: _detail_json(value) for name, value in self.details.items()},
-            "lesson": {name: quantity_json(value) for name, value in self.lesson.items()},
+            "inputs": [entry.to_json() for entry in figures.inputs],
+            "reason": self._filled(self.because, figures),
+            "explanation": self._explained(figures),
+            "details": {name: _detail_json(each) for name, each in figures.details.items()},
+            "lesson": {name: quantity_json(each) for name, each in figures.lesson.items()},
             "open_questions": list(self.open_questions),
         }
 
@@ -140,8 +172,9 @@ class Verdict:
 
     ``verdict`` is never ``not_applicable``. ``best_usd_per_1m_output`` is what a million
     output tokens would cost at the bound; None for a reject or an unknown price. ``parity``
-    says whether the precision is the contract's. ``notes`` say what was taken from where
-    (a user's own catalog entry, an assumed price, a version that was not pinned).
+    says whether the precision is the contract's. ``assumptions`` are what the verdict takes
+    for granted until it is measured. ``notes`` say what was taken from where (a user's own
+    catalog entry, an assumed price, a version that was not pinned).
     """
 
     name: str
@@ -168,7 +201,7 @@ class Verdict:
     best_tokens_per_hour: float | None = None
     stale: bool = False
     notes: tuple[str, ...] = ()
-    open_questions: tuple[str, ...] = ()
+    assumptions: tuple[tuple[str, Quantity | None], ...] = ()
 
     def gate(self, name: str) -> GateResult:
         """The result of the gate called ``name`` (KeyError where there is none)."""
@@ -181,6 +214,20 @@ class Verdict:
     def reason(self) -> str:
         """The deciding gate's sentence; empty for a pass."""
         return self.gate(self.decided_by).reason if self.decided_by else ""
+
+    @property
+    def open_questions(self) -> tuple[str, ...]:
+        """What no paper can say, and which assumptions the verdict uses."""
+        return tuple(dict.fromkeys((*_ALWAYS_OPEN, *self._open())))
+
+    def _open(self) -> Iterator[str]:
+        for name, quantity in self.assumptions:
+            if quantity is None:
+                yield f"{name}: not even assumed"
+            elif quantity.basis is Basis.ASSUMPTION:
+                yield f"{name}: {quantity} is assumed"
+        for gate in self.gates:
+            yield from gate.open_questions
 
     @property
     def margin(self) -> float | None:
@@ -224,7 +271,7 @@ _PLAIN = (
 )
 
 
-class _Figures(dict[str, "_Shown"]):
+class _Named(dict[str, "_Shown"]):
     """Figures by name; one that a gate could not know reads ``unknown``."""
 
     def __missing__(self, name: str) -> _Shown:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from catalog.quantity import Basis, Quantity
-from catalog.verdict import GateResult, Status
+from catalog.verdict import Figures, GateResult, Status
 
 GIB = 2.0**30
 _DERIVED = "derived from the inputs"
 
 
 def compared(
-    bound: Quantity,
-    assumption: Quantity | None,
-    limit: Quantity | None,
+    bound: float,
+    assumption: float | None,
+    limit: float | None,
     *,
-    usable: Quantity | None = None,
+    usable: float | None = None,
     doubts: tuple[str, ...] = (),
 ) -> tuple[Status, float | None]:
-    """Status and margin of two values that must not exceed ``limit``.
+    """Status and margin of two values of one unit that must not exceed ``limit``.
 
     ``usable`` is the assumption's own limit where it differs. ``doubts`` name unverified
     facts that the bound rests on: with them it cannot reject.
@@ -27,18 +27,18 @@ def compared(
     if limit is None:
         return Status.NOT_APPLICABLE, None
     proven = _left(bound, limit)
-    if bound.value > limit.value:
+    if bound > limit:
         return (Status.UNLIKELY if doubts else Status.REJECT), proven
     if assumption is None:
         return Status.PASS, proven
-    assumed = _left(assumption, usable or limit)
-    fails = assumption.value > (usable or limit).value
-    margins = [margin for margin in (proven, assumed) if margin is not None]
-    return (Status.UNLIKELY if fails else Status.PASS), min(margins, default=None)
+    allowed = limit if usable is None else usable
+    assumed = _left(assumption, allowed)
+    margin = assumed if proven is None or (assumed is not None and assumed < proven) else proven
+    return (Status.UNLIKELY if assumption > allowed else Status.PASS), margin
 
 
-def _left(value: Quantity, limit: Quantity) -> float | None:
-    return (limit.value - value.value) / limit.value if limit.value > 0 else None
+def _left(value: float, limit: float) -> float | None:
+    return (limit - value) / limit if limit > 0 else None
 
 
 def unverified(facts: Mapping[str, Quantity | None]) -> tuple[str, ...]:
@@ -60,9 +60,9 @@ def unknown(gate: str, missing: str, *, clause: str = "", formula: str = "") -> 
         status=Status.UNKNOWN,
         clause=clause,
         formula=formula,
-        details={"missing": missing},
         because="unknown: {missing}",
         working="not computed: {missing}",
+        figured=lambda: Figures(details={"missing": missing}),
     )
 
 

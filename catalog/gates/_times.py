@@ -43,28 +43,35 @@ class Times:
     @property
     def is_violated(self) -> bool:
         """Whether what is known already exceeds the limit."""
-        limit, least = self.limit, self.bound
-        return limit is not None and least is not None and least.value > limit.value
+        least = self.roof.known_s
+        return self.limit_s is not None and least is not None and least > self.limit_s
 
     def judged(self, doubts: tuple[str, ...]) -> tuple[Status, float | None]:
         """Status and margin; ``doubts`` name unverified facts that the bound rests on."""
-        least = self.bound
-        if self.limit is None:
+        least = self.roof.known_s
+        if self.limit_s is None:
             return Status.NOT_APPLICABLE, None
         if least is None or (self.missing and not self.is_violated):
             return Status.UNKNOWN, None
-        return compared(least, self.assumption, self.limit, doubts=doubts)
+        return compared(least, self.assumed.known_s, self.limit_s, doubts=doubts)
 
 
 def missing_rates(place: Placement) -> tuple[str, ...]:
     """Which peak rates of the device the catalog does not know."""
-    title = place.device.title
-    names = []
+    if place.device.memory_bandwidth is not None and place.peak is not None:
+        return ()
+    title, names = place.device.title, []
     if place.device.memory_bandwidth is None:
         names.append(f"the memory bandwidth of {title}")
     if place.peak is None:
         names.append(f"the peak FLOP/s of {title} for {place.weights.name}")
     return tuple(names)
+
+
+def missing_detail(place: Placement) -> dict[str, Quantity | str]:
+    """The missing rates as a detail that sentences can name; empty where none is missing."""
+    missing = missing_rates(place)
+    return {"missing": " and ".join(missing)} if missing else {}
 
 
 def model_doubt(place: Placement) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from catalog.case import Case
 from catalog.gates._answers import (
@@ -13,7 +14,7 @@ from catalog.gates._answers import (
     stated,
     unverified,
 )
-from catalog.gates._times import Times, missing_rates, model_doubt
+from catalog.gates._times import Times, missing_detail, missing_rates, model_doubt
 from catalog.placement import CACHE_DOUBT_FACTOR, Placement
 from catalog.quantity import Basis, Quantity
 from catalog.roofline import (
@@ -27,7 +28,7 @@ from catalog.roofline import (
     throughput_batch,
 )
 from catalog.rules import hardware_rule
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 2
 NAME = "bandwidth"
@@ -67,15 +68,19 @@ def judge(case: Case) -> GateResult:
         limit=times.limit,
         margin=margin,
         formula=_FORMULA + (_OFFLINE if offline else ""),
-        inputs=_inputs(place, batch, guess),
-        details=_details(place, batch)
-        | doubt_detail(doubts)
-        | ({"missing": " and ".join(times.missing)} if times.missing else {}),
-        lesson=_lesson(place, guess),
         open_questions=("acceptance of draft tokens",) if place.draft_tokens else (),
         because=_DOUBTED if doubts else _BECAUSE[status],
         working=_WORKING,
         rule=hardware_rule(place),
+        figured=partial(_figures, place, batch, guess, doubts),
+    )
+
+
+def _figures(place: Placement, batch: int, guess: int, doubts: tuple[str, ...]) -> Figures:
+    return Figures(
+        inputs=_inputs(place, batch, guess),
+        details=_details(place, batch) | missing_detail(place) | doubt_detail(doubts),
+        lesson=_lesson(place, guess),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from catalog.case import Case
 from catalog.gates._answers import bound, doubt_detail, milliseconds
-from catalog.gates._times import Times, missing_rates, side_doubts
+from catalog.gates._times import Times, missing_detail, missing_rates, side_doubts
 from catalog.placement import Placement
 from catalog.quantity import Basis, Quantity
 from catalog.roofline import (
@@ -15,7 +17,7 @@ from catalog.roofline import (
     bound_request,
 )
 from catalog.rules import hardware_rule
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 3
 NAME = "compute"
@@ -50,13 +52,18 @@ def judge(case: Case) -> GateResult:
         limit=times.limit,
         margin=margin,
         formula=_OFFLINE_FORMULA if place.terms.kind == "offline" else _FORMULA,
-        inputs=_inputs(place),
-        details=doubt_detail(doubts)
-        | ({"missing": " and ".join(times.missing)} if times.missing else {}),
-        lesson=_lesson(place),
         because=_DOUBTED if doubts else _BECAUSE[status],
         working=_WORKING,
         rule=hardware_rule(place),
+        figured=partial(_figures, place, doubts),
+    )
+
+
+def _figures(place: Placement, doubts: tuple[str, ...]) -> Figures:
+    return Figures(
+        inputs=_inputs(place),
+        details=missing_detail(place) | doubt_detail(doubts),
+        lesson=_lesson(place),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from catalog.best_case import BestCase, best_case, cost
+from functools import partial
+
+from catalog.best_case import assumed_tokens_per_hour, best_tokens_per_hour, cost
 from catalog.case import Case
 from catalog.gates._answers import assumed, bound, compared, unknown
 from catalog.quantity import Basis, Quantity
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 6
 NAME = "economics"
@@ -28,14 +30,14 @@ _FIRM = (Basis.SPECIFICATION, Basis.MEASUREMENT)
 def judge(case: Case) -> GateResult:
     """Whether the best case costs less than the ceiling, if the contract states one."""
     sale, ceiling = case.sale, case.placement.terms.cost_ceiling
-    best = best_case(case.placement)
-    least = cost(sale, best.tokens_per_hour, Basis.BOUND)
+    least = cost(sale, best_tokens_per_hour(case.placement), Basis.BOUND)
     clause = f"at most {ceiling}" if ceiling is not None else "no cost ceiling"
     if ceiling is not None and (least is None or least.unit != ceiling.unit):
         return unknown(NAME, _missing(case, ceiling), clause=clause, formula=_FORMULA)
     status, margin = Status.NOT_APPLICABLE, None
     if least is not None:
-        status, margin = compared(least, None, ceiling, doubts=_doubts(case))
+        limit = ceiling.value if ceiling is not None else None
+        status, margin = compared(least.value, None, limit, doubts=_doubts(case))
     return GateResult(
         gate=NAME,
         status=status,
@@ -44,12 +46,15 @@ def judge(case: Case) -> GateResult:
         limit=ceiling,
         margin=margin,
         formula=_FORMULA,
-        inputs=_inputs(case, best),
-        details=_details(case, best),
         open_questions=("goodput and $ per 1M compliant tokens",),
         because=_BECAUSE[status],
         working=_WORKING,
+        figured=partial(_figures, case),
     )
+
+
+def _figures(case: Case) -> Figures:
+    return Figures(inputs=_inputs(case), details=_details(case))
 
 
 def _missing(case: Case, ceiling: Quantity) -> str:
@@ -68,17 +73,17 @@ def _doubts(case: Case) -> tuple[str, ...]:
     return () if firm and not case.sale.stale else ("the price",)
 
 
-def _inputs(case: Case, best: BestCase) -> tuple[Input, ...]:
+def _inputs(case: Case) -> tuple[Input, ...]:
     named = {
         "price": case.sale.price,
         "engines": bound(case.placement.engines, "engines"),
-        "tokens_per_hour": _tokens(best.tokens_per_hour, Basis.BOUND),
+        "tokens_per_hour": _tokens(best_tokens_per_hour(case.placement), Basis.BOUND),
     }
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
 
 
-def _details(case: Case, best: BestCase) -> dict[str, Quantity | str]:
-    likely = best.assumed_tokens_per_hour
+def _details(case: Case) -> dict[str, Quantity | str]:
+    likely = assumed_tokens_per_hour(case.placement)
     named = {
         "assumed_tokens_per_hour": None if likely is None else assumed(likely, "tok/h"),
         "assumed_cost": cost(case.sale, likely, Basis.ASSUMPTION),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from catalog import links, scaling
-from catalog.architecture import all_reduces_per_step, heads_divide
 from catalog.case import Case
 from catalog.gates import memory
 from catalog.gates._answers import assumed, bound, stated, unknown
@@ -12,7 +14,7 @@ from catalog.quantity import Basis, Quantity
 from catalog.rules import hardware_rule
 from catalog.scaling import Phase, Scaling
 from catalog.schema import Link
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 5
 NAME = "interconnect"
@@ -37,10 +39,11 @@ def judge(case: Case) -> GateResult:
     link = place.link
     if link is None:
         return unknown(NAME, "the link between the devices", formula=_FORMULA)
-    sibling = _sibling(case)
+    sibling = _sibling(place)
     if sibling is None:
         reason = "no smaller degree holds the model, so there is nothing to lose against"
-        return _simple(Status.PASS, "no smaller degree fits", reason, _inputs(place, link))
+        inputs = partial(_inputs, place, link)
+        return _simple(Status.PASS, "no smaller degree fits", reason, inputs)
     return _against(place, sibling, link)
 
 
@@ -50,7 +53,6 @@ def _against(place: Placement, sibling: Placement, link: Link) -> GateResult:
     if least.decode is None or least.prefill is None:
         return unknown(NAME, f"a peak rate of {place.device.title}", formula=_FORMULA)
     pays = least.pays and likely.pays
-    details = _details(place, sibling, link, least, likely)
     decode = likely.decode or least.decode
     return GateResult(
         gate=NAME,
@@ -61,37 +63,46 @@ def _against(place: Placement, sibling: Placement, link: Link) -> GateResult:
         limit=bound(least.decode.saved_s * 1e3, "ms"),
         margin=min(_left(least.decode), _left(decode)) if decode.saved_s > 0 else None,
         formula=_FORMULA,
-        inputs=_inputs(place, link),
-        details=details | ({} if pays else _worst(least, likely)),
-        lesson=_lesson(place, sibling, link),
         open_questions=() if likely.decode else (f"all-reduce times over {link.title}",),
         because=_PAYS if pays else _DOMINATED,
         working=_WORKING,
         rule=hardware_rule(place),
+        figured=partial(_figures, place, sibling, link, least, likely),
+    )
+
+
+def _figures(
+    place: Placement, sibling: Placement, link: Link, least: Scaling, likely: Scaling
+) -> Figures:
+    return Figures(
+        inputs=_inputs(place, link),
+        details=_details(place, sibling, link, least, likely) | _worst(least, likely),
+        lesson=_lesson(place, sibling, link),
     )
 
 
 def _simple(
-    status: Status, clause: str, reason: str, inputs: tuple[Input, ...] = ()
+    status: Status,
+    clause: str,
+    reason: str,
+    inputs: Callable[[], tuple[Input, ...]] = tuple,
 ) -> GateResult:
     return GateResult(
         gate=NAME,
         status=status,
         clause=clause,
         formula=_FORMULA,
-        inputs=inputs,
-        details={"answer": reason},
         because="{answer}",
+        figured=lambda: Figures(inputs=inputs(), details={"answer": reason}),
     )
 
 
-def _sibling(case: Case) -> Placement | None:
+def _sibling(place: Placement) -> Placement | None:
     """The largest smaller degree whose ranks divide the model and pass gate 1."""
-    place = case.placement
     for k in range(place.k // 2, 0, -1):
-        if place.k % k == 0 and heads_divide(place.arithmetic.arch, k) is None:
+        if place.k % k == 0 and place.arithmetic.uneven(k) is None:
             smaller = place.at_degree(k)
-            if memory.judge(case.with_placement(smaller)).status is Status.PASS:
+            if memory.holds(smaller):
                 return smaller
     return None
 
@@ -139,9 +150,9 @@ def _details(
 
 
 def _inputs(place: Placement, link: Link) -> tuple[Input, ...]:
-    row, count = links.effective_row(link, place.k), all_reduces_per_step(place.arithmetic.arch)
+    row = links.effective_row(link, place.k)
     named = {
-        "all_reduces": stated(count, "all-reduces"),
+        "all_reduces": bound(place.arithmetic.all_reduces, "all-reduces"),
         "per_direction": link.per_direction,
         "alpha": row.alpha if row else None,
         "effective_bandwidth": row.bandwidth if row else None,
@@ -151,8 +162,9 @@ def _inputs(place: Placement, link: Link) -> tuple[Input, ...]:
 
 
 def _lesson(place: Placement, sibling: Placement, link: Link) -> dict[str, Quantity]:
-    tokens, arch = scaling.streams_of(place), place.arithmetic.arch
-    cost, step = links.lesson_communication_s(arch, link, tokens), scaling.lesson_step_s(place)
+    tokens = scaling.streams_of(place)
+    cost = links.lesson_communication_s(place.arithmetic, link, tokens)
+    step = scaling.lesson_step_s(place)
     figures = {
         "communication": cost,
         "step_with_communication": None if cost is None or step is None else step + cost,

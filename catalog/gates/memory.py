@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from catalog.case import Case
 from catalog.gates._answers import (
     GIB,
@@ -16,7 +18,7 @@ from catalog.gates._answers import (
 from catalog.placement import Placement
 from catalog.quantity import Basis, Quantity
 from catalog.rules import hardware_rule
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 1
 NAME = "memory"
@@ -25,11 +27,11 @@ _FORMULA = "W/k + max(C·KV(S_avg), KV(S_max)) ≤ reported memory"
 _WORKING = (
     "bound: {weights:GiB} + {kv_cache:GiB} = {bound} ≤ {limit}; "
     "assumption: {weights_held:GiB} + {kv_cache_longest:GiB} + {workspace:GiB} workspace = "
-    "{assumption} ≤ {memory_utilisation} of {reported_memory:GiB} = {usable:GiB}"
+    "{assumption} ≤ {memory_utilisation} of {reported_memory:GiB} = {usable}"
 )
 _BECAUSE = {
-    Status.PASS: "{assumption} of {usable:GiB} usable; {spare_kv} to spare",
-    Status.UNLIKELY: "{assumption} with workspace exceeds the {usable:GiB} that are usable",
+    Status.PASS: "{assumption} of {usable} usable; {spare_kv} to spare",
+    Status.UNLIKELY: "{assumption} with workspace exceeds the {usable} that are usable",
     Status.REJECT: "at least {bound} are needed and {limit} are there",
 }
 _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
@@ -38,46 +40,56 @@ _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {dou
 def judge(case: Case) -> GateResult:
     """Whether the streams of the contract fit on each rank, without and with reserves."""
     place = case.placement
-    if place.memory is None or place.capacity_bytes is None:
+    need, capacity = needed_bytes(place), place.capacity_bytes
+    if place.memory is None or capacity is None:
         missing = f"the memory that the driver of {place.device.title} reports"
         return unknown(NAME, missing, clause=_CLAUSE, formula=_FORMULA)
-    need, floor = _needs(place)
-    limit = bound(place.capacity_bytes / GIB, "GiB")
-    usable = assumed(place.memory.value * place.utilisation, "B")
-    if place.offload is not None:
-        if place.host_memory is None and need.value > limit.value:
-            return unknown(NAME, "the host's memory, to offload to", clause=_CLAUSE)
-        usable = assumed(usable.value + place.offload.value / place.k, "B")
-    doubts = _doubts(place)
-    usable_gib = assumed(usable.value / GIB, "GiB")
-    status, margin = compared(need, floor, limit, usable=usable_gib, doubts=doubts)
-    doubted = bool(doubts) and need.value > limit.value
+    if place.offload is not None and place.host_memory is None and need > capacity:
+        return unknown(NAME, "the host's memory, to offload to", clause=_CLAUSE)
+    floor, usable = assumed_bytes(place), place.usable_bytes or 0.0
+    doubts = _doubts(place) if need > capacity else ()
+    status, margin = compared(need, floor, capacity, usable=usable, doubts=doubts)
     return GateResult(
         gate=NAME,
         status=status,
         clause=_CLAUSE,
-        bound=need,
-        assumption=floor,
-        limit=limit,
+        bound=bound(need / GIB, "GiB"),
+        assumption=assumed(floor / GIB, "GiB"),
+        limit=bound(capacity / GIB, "GiB"),
         margin=margin,
         formula=_FORMULA,
-        inputs=_inputs(place),
-        details=_details(place, usable, floor) | doubt_detail(doubts),
-        lesson=_lesson(place),
-        because=_DOUBTED if doubted else _BECAUSE[status],
+        because=_DOUBTED if doubts else _BECAUSE[status],
         working=_WORKING,
         rule=hardware_rule(place),
+        figured=partial(_figures, place, doubts),
     )
 
 
-def _needs(place: Placement) -> tuple[Quantity, Quantity]:
-    """GiB per rank without any reserve, and by the lesson's rule with workspace."""
+def holds(place: Placement) -> bool:
+    """Whether the model and its streams fit by the bound and by the assumption."""
+    capacity, usable = place.capacity_bytes, place.usable_bytes
+    if capacity is None or usable is None:
+        return False
+    return needed_bytes(place) <= capacity and assumed_bytes(place) <= usable
+
+
+def needed_bytes(place: Placement) -> float:
+    """Bytes on a rank without any reserve."""
+    return place.sums.weights + place.sums.kv_shared + _resident(place)
+
+
+def assumed_bytes(place: Placement) -> float:
+    """Bytes on a rank by the lesson's rule: all streams at their longest, and workspace."""
     sums = place.sums
-    cache = sums.kv_shared + _resident(place)
-    floor = sums.assumed_weights + place.streams * sums.assumed_kv_longest
-    return (
-        bound((sums.weights + cache) / GIB, "GiB"),
-        assumed((floor + place.workspace.value) / GIB, "GiB"),
+    cache = place.streams * sums.assumed_kv_longest
+    return sums.assumed_weights + cache + place.workspace.value
+
+
+def _figures(place: Placement, doubts: tuple[str, ...]) -> Figures:
+    return Figures(
+        inputs=_inputs(place),
+        details=_details(place) | doubt_detail(doubts),
+        lesson=_lesson(place),
     )
 
 
@@ -110,14 +122,14 @@ def _inputs(place: Placement) -> tuple[Input, ...]:
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
 
 
-def _details(place: Placement, usable: Quantity, floor: Quantity) -> dict[str, Quantity | str]:
-    sums = place.sums
-    free = usable.value - sums.assumed_weights - place.workspace.value
+def _details(place: Placement) -> dict[str, Quantity | str]:
+    sums, usable = place.sums, place.usable_bytes or 0.0
     details: dict[str, Quantity | str] = {
-        "usable": usable,
-        "spare_kv": assumed(usable.value / GIB - floor.value, "GiB"),
+        "usable": assumed(usable / GIB, "GiB"),
+        "spare_kv": assumed((usable - assumed_bytes(place)) / GIB, "GiB"),
     }
     if sums.assumed_kv_longest > 0:
+        free = usable - sums.assumed_weights - place.workspace.value
         fit = max(0, int(free // sums.assumed_kv_longest))
         details["streams_that_fit"] = assumed(fit, "streams")
     return details

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
-from catalog.architecture import heads_divide
-from catalog.capabilities import holds, is_below, release_index, supports_in
+from catalog.capabilities import holds, is_below, release_index
 from catalog.case import Case
 from catalog.placement import NEEDS_BF16, Placement
 from catalog.rules import runtime_rule
 from catalog.schema.runtime import DeviceSupport
-from catalog.verdict import SEVERITY, GateResult, Status
+from catalog.verdict import SEVERITY, Figures, GateResult, Status
 
 ORDER = 0
 NAME = "support"
@@ -35,13 +35,22 @@ class Finding(NamedTuple):
 def judge(case: Case) -> GateResult:
     """The worst finding, or a pass where there is none."""
     place = case.placement
-    findings = list(_findings(place))
-    worst = min(findings, key=lambda f: SEVERITY.index(f.status), default=_PASS)
+    worst = min(_findings(place), key=lambda f: SEVERITY.index(f.status), default=_PASS)
     return GateResult(
         gate=NAME,
         status=worst.status,
         clause=worst.clause,
         formula=_FORMULA,
+        open_questions=_open(place),
+        because="{answer}",
+        working=_WORKING,
+        rule=runtime_rule(place),
+        figured=partial(_figures, place, worst),
+    )
+
+
+def _figures(place: Placement, worst: Finding) -> Figures:
+    return Figures(
         details={
             "answer": worst.text,
             "runtime": place.runtime.title,
@@ -50,14 +59,10 @@ def judge(case: Case) -> GateResult:
             "weights": place.weights.name,
             "kv_cache": place.kv.name,
             "degree": f"{place.k}",
-            "context": f"{place.terms.maximum_context}",
-            "maximum_context": f"{_maximum_context(place)}",
+            "context": f"{place.terms.maximum_context:,}",
+            "maximum_context": f"{_maximum_context(place):,}",
             "device": place.device.title,
-        },
-        open_questions=_open(place),
-        because="{answer}",
-        working=_WORKING,
-        rule=runtime_rule(place),
+        }
     )
 
 
@@ -70,14 +75,13 @@ def _findings(place: Placement) -> Iterator[Finding]:
         yield _unknown_release(place)
         return
     yield from _family_findings(place)
-    entries = supports_in(place.runtime, place.device.device_class, place.version)
-    if not entries:
+    if place.support is None:
         title, kind = place.runtime.title, place.device.device_class
         text = f"{title} {place.version} does not run on {kind} devices"
         yield Finding(Status.REJECT, "device class", text)
         return
-    yield from _precision_findings(place, entries[0])
-    yield from _machine_findings(place, entries[0])
+    yield from _precision_findings(place, place.support)
+    yield from _machine_findings(place, place.support)
 
 
 def _unknown_release(place: Placement) -> Finding:
@@ -90,7 +94,7 @@ def _unknown_release(place: Placement) -> Finding:
 def _model_findings(place: Placement) -> Iterator[Finding]:
     """What the model's own shape forbids, whatever the runtime."""
     proven = Status.REJECT if place.model_verified else Status.UNLIKELY
-    uneven = heads_divide(place.arithmetic.arch, place.k)
+    uneven = place.arithmetic.uneven(place.k)
     if uneven is not None:
         yield Finding(proven, f"TP={place.k} divides the model", uneven)
     longest, most = place.terms.maximum_context, _maximum_context(place)
@@ -160,8 +164,7 @@ def _too_low(what: str, seen: str | None, needed: str, whose: str) -> Iterator[F
 
 
 def _open(place: Placement) -> tuple[str, ...]:
-    entries = supports_in(place.runtime, place.device.device_class, place.version)
-    needed = entries[0].minimum_driver if entries else None
+    needed = place.support.minimum_driver if place.support is not None else None
     if place.driver is None and needed is not None:
         return (f"driver {needed} or newer on the host",)
     return ()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from catalog.case import Case
 from catalog.gates._answers import assumed, bound, compared, doubt_detail, stated
-from catalog.gates._times import missing_rates, side_doubts
+from catalog.gates._times import missing_detail, side_doubts
 from catalog.placement import Placement
 from catalog.quantity import Quantity
 from catalog.roofline import (
@@ -14,7 +16,7 @@ from catalog.roofline import (
     bound_request,
     throughput_batch,
 )
-from catalog.verdict import GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 4
 NAME = "utilisation"
@@ -35,23 +37,23 @@ _DOUBTED = "{bound} exceed the machine, but this rests on what is not verified: 
 
 def judge(case: Case) -> GateResult:
     """Whether the rate of requests can be served at all; load points are only printed."""
-    place = case.placement
-    rate, request = place.terms.rate_per_s, bound_request(place)
-    points = _load_points(place, request)
+    place, rate = case.placement, case.placement.terms.rate_per_s
     if rate is None:
         return GateResult(
             gate=NAME,
             status=Status.NOT_APPLICABLE,
             clause="no rate",
             formula=_FORMULA,
-            details=points,
             because=_BECAUSE[Status.NOT_APPLICABLE],
+            figured=partial(_load_points_alone, place),
         )
+    request = bound_request(place)
     least, likely = _share(rate, request.known_s, place), _assumed_share(rate, place)
-    missing = " and ".join(missing_rates(place))
     over = least is not None and least > 1
     doubts = _doubts(place, request, rate) if over else ()
-    status, margin = _judged(least, likely, doubts, is_complete=not missing or over)
+    status, margin = _judged(
+        least, likely, doubts, is_complete=over or request.seconds is not None
+    )
     return GateResult(
         gate=NAME,
         status=status,
@@ -61,10 +63,23 @@ def judge(case: Case) -> GateResult:
         limit=stated(1.0, "1"),
         margin=margin,
         formula=_FORMULA,
-        inputs=_inputs(place, request, rate),
-        details=points | doubt_detail(doubts) | ({"missing": missing} if missing else {}),
         because=_DOUBTED if doubts else _BECAUSE[status],
         working=_WORKING,
+        figured=partial(_figures, place, request, rate, doubts),
+    )
+
+
+def _load_points_alone(place: Placement) -> Figures:
+    return Figures(details=_load_points(place, bound_request(place)))
+
+
+def _figures(
+    place: Placement, request: Roof, rate_per_s: float, doubts: tuple[str, ...]
+) -> Figures:
+    points = _load_points(place, request)
+    return Figures(
+        inputs=_inputs(place, request, rate_per_s),
+        details=points | missing_detail(place) | doubt_detail(doubts),
     )
 
 
@@ -73,8 +88,7 @@ def _judged(
 ) -> tuple[Status, float | None]:
     if least is None or not is_complete:
         return Status.UNKNOWN, None
-    assumption = None if likely is None else assumed(likely, "1")
-    return compared(bound(least, "1"), assumption, stated(1.0, "1"), doubts=doubts)
+    return compared(least, likely, 1.0, doubts=doubts)
 
 
 def _share(rate_per_s: float, request_s: float | None, place: Placement) -> float | None:
