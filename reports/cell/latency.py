@@ -81,8 +81,10 @@ def send_lag_ms(columns: RequestColumns) -> Reals:
     """Return how long after it could leave each request left: the client's own delay.
 
     A request can leave when it is due or, where a cap bound it, when its slot came free.
+    For one that was sent a second time, as its connection had been closed, it is unknown.
     """
     slot_free_ns = np.where(
         columns.slot_free_ns != NULL, columns.slot_free_ns, columns.scheduled_ns
     )
-    return since_ms(columns.sent_ns, np.maximum(columns.scheduled_ns, slot_free_ns))
+    lag_ms = since_ms(columns.sent_ns, np.maximum(columns.scheduled_ns, slot_free_ns))
+    return np.where(columns.reconnected, np.nan, lag_ms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from reports.columns import Flags, Flat, Ints, Reals
@@ -33,12 +35,14 @@ def list_percentiles(values: Flat, offsets: Ints, percent: Percent) -> Reals:
     """
     counts = np.diff(offsets)
     found = np.full(len(counts), np.nan)
-    order = np.argsort(counts, kind="stable")
+    filled = np.flatnonzero(counts)
+    order = filled[np.argsort(counts[filled], kind="stable")]
     lengths, firsts = np.unique(counts[order], return_index=True)
-    for length, rows in zip(lengths.tolist(), np.split(order, firsts[1:]), strict=True):
-        if length:
-            place = nearest_rank(length, percent) - 1
-            found[rows] = _row_values(values, offsets[rows], length, place)
+    spans = pairwise([*firsts.tolist(), len(order)])
+    for length, (first, last) in zip(lengths.tolist(), spans, strict=True):
+        rows = order[first:last]
+        place = nearest_rank(length, percent) - 1
+        found[rows] = _row_values(values, offsets[rows], length, place)
     return found
 
 
