@@ -9,31 +9,16 @@ from catalog.architecture import Architecture, Precision, precision
 from catalog.capabilities import is_below, newest_release, supported
 from catalog.case import Case
 from catalog.entries import OURS
-from catalog.facts import Facts, host_memory_of, memory_of
-from catalog.placement import (
-    NEEDS_BF16,
-    Placement,
-    assumed_compute,
-    assumed_workspace,
-    peak_compute,
-)
+from catalog.facts import Facts
+from catalog.placement import NEEDS_BF16, Placement
+from catalog.placing import Machine, Software, placed
 from catalog.resolve import link_of
 from catalog.sale import sale_of
-from catalog.schema import Device, Offer, Runtime
+from catalog.schema import Device, Offer
 from catalog.schema.runtime import DeviceSupport
 
 # Forms in which others publish most open models, where the catalog lists none.
 _USUALLY_PUBLISHED = ("fp8", "int8", "awq_int4", "gguf_q8_0", "gguf_q4_k_m")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Software:
-    """A runtime's newest release on one device with one weights precision."""
-
-    runtime: Runtime
-    version: str
-    support: DeviceSupport
-    weights: Precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +56,8 @@ class Combinations:
             for software in self._software_for(device):
                 weights, runtime = software.weights, software.runtime
                 parity = facts.parity(weights, facts.kv)
-                for k in _degrees(offer.device_count, software.support):
+                most = software.support.maximum_tensor_parallel if software.support else 0
+                for k in _degrees(offer.device_count, most):
                     yield Case(
                         name=f"{name}/tp{k}/{weights.name}/{runtime.name}",
                         placement=self._placement(device, offer, software, k),
@@ -82,49 +68,20 @@ class Combinations:
 
     def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placement:
         """The placement; offers that sell the same machine share one."""
-        host, runtime, weights = host_memory_of(offer), software.runtime, software.weights
-        memory = memory_of(device, offer)
-        key = (
-            device.name,
-            offer.link,
-            memory,
-            offer.device_count,
-            runtime.name,
-            weights.name,
-            k,
-        )
+        memory, weights = offer.host.memory, software.weights
+        host = memory.value if memory is not None else None
+        kind = (device.name, offer.link, host, offer.source, offer.device_count)
+        key = (*kind, software.runtime.name, weights.name, k)
         if key not in self._placements:
-            facts = self.facts
-            arithmetic = facts.arithmetic(self.arch, "hub")
-            self._placements[key] = Placement(
-                terms=facts.terms,
-                arithmetic=arithmetic,
-                sums=arithmetic.sums(
-                    weights, facts.kv, k=k, block_tokens=runtime.kv_block_tokens
-                ),
-                model=facts.model.name,
-                model_verified=facts.model.verified,
+            machine = Machine(
                 device=device,
+                offer=offer,
+                link=link_of(self.facts, None, offer, device),
                 device_count=offer.device_count,
                 k=k,
-                data_parallel=1,
                 replicas=offer.device_count // k,
-                link=link_of(facts, None, offer, device),
-                runtime=runtime,
-                version=software.version,
-                support=software.support,
-                driver=None,
-                weights=weights,
-                kv=facts.kv,
-                memory=memory,
-                host_memory=host,
-                offload=None,
-                utilisation=runtime.default_memory_utilisation,
-                workspace=assumed_workspace(device),
-                peak=peak_compute(device, weights),
-                achieved_bandwidth=device.achieved.bandwidth,
-                achieved_compute=assumed_compute(device, weights),
             )
+            self._placements[key] = placed(self.facts, self.arch, machine, software, "hub")
         return self._placements[key]
 
     def _software_for(self, device: Device) -> tuple[Software, ...]:
@@ -140,7 +97,11 @@ class Combinations:
                 continue
             for weights in self._precisions(device, support):
                 yield Software(
-                    runtime=runtime, version=version, support=support, weights=weights
+                    runtime=runtime,
+                    version=version,
+                    support=support,
+                    weights=weights,
+                    kv=self.facts.kv,
                 )
 
     def _precisions(self, device: Device, support: DeviceSupport) -> Iterator[Precision]:
@@ -163,9 +124,10 @@ class Combinations:
         )
 
 
-def _degrees(device_count: int, support: DeviceSupport) -> Iterator[int]:
+def _degrees(device_count: int, most: int) -> Iterator[int]:
+    """Powers of two up to ``most`` that divide the devices."""
     k = 1
-    while k <= min(device_count, support.maximum_tensor_parallel):
+    while k <= min(device_count, most):
         if device_count % k == 0:
             yield k
         k *= 2

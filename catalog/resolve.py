@@ -10,14 +10,10 @@ from catalog.capabilities import newest_release, supported
 from catalog.case import Case, Unmodelled
 from catalog.entries import OURS, Kind
 from catalog.errors import CatalogError
-from catalog.facts import Facts, host_memory_of, memory_of
+from catalog.facts import Facts
 from catalog.launch_settings import maximum_model_length, memory_utilisation
-from catalog.placement import (
-    Placement,
-    assumed_compute,
-    assumed_workspace,
-    peak_compute,
-)
+from catalog.placement import Placement
+from catalog.placing import Machine, Software, placed
 from catalog.sale import Sale, is_hourly, sale_of
 from catalog.schema import Candidate, Device, Link, Offer, Runtime
 
@@ -69,6 +65,7 @@ def resolve(facts: Facts, candidate: Candidate) -> Case | Unmodelled:
     """
     named = _named(facts, candidate)
     _check_counts(named)
+    memory_utilisation(candidate, 1.0, accepts_oom=facts.campaign.i_accept_oom)
     notes = tuple(_notes(facts, named))
     placement = _placement(facts, named)
     if placement is None:
@@ -162,42 +159,41 @@ def _placement(facts: Facts, named: Named) -> Placement | None:
     candidate, device, runtime = named.candidate, named.device, named.runtime
     if _gap(facts, named) or device is None or runtime is None or facts.arch is None:
         return None
-    arithmetic = facts.arithmetic(facts.arch, candidate.checkpoint)
-    stated, k = candidate.assumptions, candidate.tensor_parallel
-    share = memory_utilisation(
-        candidate,
-        runtime.default_memory_utilisation,
-        accepts_oom=facts.campaign.i_accept_oom,
-    )
-    return Placement(
-        terms=facts.terms,
-        arithmetic=arithmetic,
-        sums=arithmetic.sums(
-            named.weights, named.kv, k=k, block_tokens=runtime.kv_block_tokens
-        ),
-        model=facts.model.name,
-        model_verified=facts.model.verified,
+    machine = Machine(
         device=device,
-        device_count=candidate.device_count,
-        k=k,
-        data_parallel=candidate.data_parallel,
-        replicas=named.replicas,
+        offer=named.offer,
         link=named.link,
+        device_count=candidate.device_count,
+        k=candidate.tensor_parallel,
+        replicas=named.replicas,
+        data_parallel=candidate.data_parallel,
+    )
+    version = named.version or ""
+    software = Software(
         runtime=runtime,
-        version=named.version or "",
-        support=supported(runtime, device.device_class, named.version or ""),
-        driver=candidate.driver,
+        version=version,
+        support=supported(runtime, device.device_class, version),
         weights=named.weights,
         kv=named.kv,
-        memory=memory_of(device, named.offer),
-        host_memory=host_memory_of(named.offer),
+    )
+    plain = placed(facts, facts.arch, machine, software, candidate.checkpoint)
+    return _as_stated(facts, candidate, plain)
+
+
+def _as_stated(facts: Facts, candidate: Candidate, plain: Placement) -> Placement:
+    """The placement with what the campaign states in place of the catalog's assumptions."""
+    stated, speculation = candidate.assumptions, candidate.speculation
+    return replace(
+        plain,
+        driver=candidate.driver,
         offload=candidate.offload,
-        utilisation=share,
-        workspace=stated.workspace or assumed_workspace(device),
-        peak=peak_compute(device, named.weights),
-        achieved_bandwidth=stated.bandwidth or device.achieved.bandwidth,
-        achieved_compute=stated.compute or assumed_compute(device, named.weights),
-        draft_tokens=candidate.speculation.draft_tokens if candidate.speculation else 0,
+        utilisation=memory_utilisation(
+            candidate, plain.utilisation, accepts_oom=facts.campaign.i_accept_oom
+        ),
+        workspace=stated.workspace or plain.workspace,
+        achieved_bandwidth=stated.bandwidth or plain.achieved_bandwidth,
+        achieved_compute=stated.compute or plain.achieved_compute,
+        draft_tokens=speculation.draft_tokens if speculation is not None else 0,
         maximum_model_length=maximum_model_length(candidate),
     )
 

@@ -1,0 +1,77 @@
+"""A placement from the catalog's facts alone: what a campaign does not say otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.architecture import Architecture, KvPrecision, Precision
+from catalog.facts import Facts, host_memory_of, memory_of
+from catalog.placement import (
+    Placement,
+    assumed_compute,
+    assumed_workspace,
+    peak_compute,
+)
+from catalog.schema import Device, Link, Offer, Runtime
+from catalog.schema.runtime import DeviceSupport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """A runtime's release with number formats, and what it does on the device's class."""
+
+    runtime: Runtime
+    version: str
+    support: DeviceSupport | None
+    weights: Precision
+    kv: KvPrecision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Devices of one host, and how ranks are laid over them."""
+
+    device: Device
+    offer: Offer | None
+    link: Link | None
+    device_count: int
+    k: int
+    replicas: int
+    data_parallel: int = 1
+
+
+def placed(
+    facts: Facts, arch: Architecture, machine: Machine, software: Software, checkpoint: str
+) -> Placement:
+    """The model of the campaign's contract on that machine, by catalog facts."""
+    device, runtime, weights = machine.device, software.runtime, software.weights
+    arithmetic = facts.arithmetic(arch, checkpoint)
+    return Placement(
+        terms=facts.terms,
+        arithmetic=arithmetic,
+        sums=arithmetic.sums(
+            weights, software.kv, k=machine.k, block_tokens=runtime.kv_block_tokens
+        ),
+        model=facts.model.name,
+        model_verified=facts.model.verified,
+        device=device,
+        device_count=machine.device_count,
+        k=machine.k,
+        data_parallel=machine.data_parallel,
+        replicas=machine.replicas,
+        link=machine.link,
+        runtime=runtime,
+        version=software.version,
+        support=software.support,
+        driver=None,
+        weights=weights,
+        kv=software.kv,
+        memory=memory_of(device, machine.offer),
+        host_memory=host_memory_of(machine.offer),
+        offload=None,
+        utilisation=runtime.default_memory_utilisation,
+        workspace=assumed_workspace(device),
+        peak=peak_compute(device, weights),
+        achieved_bandwidth=device.achieved.bandwidth,
+        achieved_compute=assumed_compute(device, weights),
+    )
