@@ -34,7 +34,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``Did you mean 'x'?`` for the nearest known word, else the known words."""
     words = sorted(known)
     lowered = {name.lower(): name for name in words}
-    near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    longer = [name for name in lowered if len(word) > 2 and name.startswith(word.lower())]
+    near = longer[:1] or difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {lowered[near[0]]!r}?"
     shown = ", ".join(words[:_SHOWN]) + (", …" if len(words) > _SHOWN else "")

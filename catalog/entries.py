@@ -81,6 +81,14 @@ class Offers(Mapping[str, Offer]):
         """The file that holds the offer."""
         return self._row(name)[1]
 
+    def clouds(self) -> Iterable[str]:
+        """Names of the clouds' files; nothing is read for them."""
+        return self._files.keys()
+
+    def of_cloud(self, cloud: str) -> dict[str, Offer]:
+        """One cloud's offers under ``cloud/name``."""
+        return {name: row[0] for name, row in self._cloud(cloud).items()}
+
     def _row(self, name: str) -> tuple[Offer, Path, str]:
         return self._cloud(name.partition("/")[0])[name]
 

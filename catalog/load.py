@@ -171,7 +171,7 @@ def _offers(layers: Sequence[Folder]) -> Offers:
 
 def _cloud(path: Path, cloud: str) -> Iterator[tuple[str, Offer]]:
     """The rows of one cloud's file under their names."""
-    file = load_file(path, OfferFile)
+    file = load_file(path, OfferFile, {"stated_in": "stated in the offer"})
     if file.cloud != cloud:
         raise CatalogError(
             read_document(path).where(["cloud"]),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from catalog.errors import CatalogError
-from catalog.load import load_section
+from catalog.load import OURS, load_section
 from catalog.schema import Runtime
 
 CAPABILITIES = "capabilities"
@@ -17,17 +17,23 @@ def shipped_runtimes() -> Path:
     return Path(__file__).parent / "runtimes"
 
 
-def load_runtimes(folders: Sequence[Path] = ()) -> Mapping[str, Runtime]:
-    """Capabilities of every runtime by name; those in ``folders`` of a user win over ours.
+def runtime_files(folders: Sequence[Path] = ()) -> dict[str, tuple[Path, str]]:
+    """Every runtime's file by name, and whose it is (``runoff`` or a folder of ``folders``).
 
     A user's folder is one of ``--catalog``: its runtimes lie in ``DIR/runtimes/NAME/``.
     """
-    layers = [shipped_runtimes(), *(folder / "runtimes" for folder in folders)]
+    layers = [(shipped_runtimes(), OURS)]
+    layers += [(folder / "runtimes", str(folder)) for folder in folders]
     return {
-        path.parent.name: _runtime(path)
-        for layer in layers
+        path.parent.name: (path, origin)
+        for layer, origin in layers
         for path in sorted(layer.glob("*/runtime.yaml"))
     }
+
+
+def load_runtimes(folders: Sequence[Path] = ()) -> Mapping[str, Runtime]:
+    """Capabilities of every runtime by name; those in ``folders`` of a user win over ours."""
+    return {name: _runtime(path) for name, (path, _) in runtime_files(folders).items()}
 
 
 def _runtime(path: Path) -> Runtime:

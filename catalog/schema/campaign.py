@@ -282,10 +282,13 @@ class Screening(Strict):
     unknown: Literal["skip", "measure"] = "skip"
 
 
+_DOLLARS_SCHEMA = WithJsonSchema({"type": ["number", "string"], "examples": [50, "$50"]})
+
+
 class Budget(Strict):
     """What a campaign may spend at most."""
 
-    usd: Money | None = None
+    usd: Annotated[Money, _DOLLARS_SCHEMA] | None = None
     hours: Real | None = Field(default=None, gt=0)
 
     @field_validator("usd", mode="before")

@@ -29,9 +29,9 @@ class Strict(BaseModel):
 
 
 def _assumed(dimension: Dimension) -> PlainValidator:
-    """A quantity that a contract or campaign states: its source is the file itself."""
+    """A quantity that a file states without a source of its own: that is the file itself."""
 
-    def read(value: object) -> Quantity:
+    def read(value: object, info: ValidationInfo) -> Quantity:
         if isinstance(value, Quantity):
             return value
         number, unit = parse(value, dimension)
@@ -39,7 +39,7 @@ def _assumed(dimension: Dimension) -> PlainValidator:
             value=_not_negative(number, value),
             unit=unit,
             basis=Basis.ASSUMPTION,
-            source="stated in the campaign",
+            source=(info.context or {}).get("stated_in", "stated in the campaign"),
         )
 
     return PlainValidator(read)

@@ -246,6 +246,7 @@ def test_keys_that_a_runtime_repeats_through_an_alias_have_a_line(tmp_path: Path
     [
         ("B", "Did you mean 'b'?"),
         ("brake", "Did you mean 'bake'?"),
+        ("bak", "Did you mean 'bake'?"),
         ("zzz", "Known: b, bake, c"),
     ],
 )
