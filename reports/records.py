@@ -22,7 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.columns import FIELD_TYPES, NULL, RAGGED, ROW_FIELDS, RequestColumns, offsets_of
+from reports.columns import (
+    FIELD_TYPES,
+    NULL,
+    RAGGED,
+    ROW_FIELDS,
+    RequestColumns,
+    Texts,
+    offsets_of,
+)
 from reports.errors import RecordsError
 
 FORMAT: Final = 1
@@ -121,25 +129,29 @@ def read_records(path: Path) -> Records:
         raise RecordsError(
             str(path), f"cannot be read as Parquet: {seen}", "Check that the file is whole."
         ) from error
-    metadata = table.schema.metadata or {}
-    table = _upgraded(path, table, metadata)
+    version, anchor = _head(path, table)
+    table = _upgraded(path, table, version)
     for name in SCHEMA.names:
         if name not in table.column_names:
             raise RecordsError(
                 str(path), f"has no column {name}", "Measure again, or restore the file."
             )
-    anchor = Anchor(**json.loads(metadata[_ANCHOR_KEY]))
     return Records(columns=_columns(path, table), anchor=anchor)
 
 
-def _upgraded(path: Path, table: pa.Table, metadata: Mapping[bytes, bytes]) -> pa.Table:
-    if _VERSION_KEY not in metadata or _ANCHOR_KEY not in metadata:
+def _head(path: Path, table: pa.Table) -> tuple[int, Anchor]:
+    metadata: Mapping[bytes, bytes] = table.schema.metadata or {}
+    try:
+        return int(metadata[_VERSION_KEY]), Anchor(**json.loads(metadata[_ANCHOR_KEY]))
+    except (KeyError, TypeError, ValueError) as error:
         raise RecordsError(
             str(path),
             "is a Parquet file, but not one of request records",
             "Files of other tools come in through `runoff import`.",
-        )
-    version = int(metadata[_VERSION_KEY])
+        ) from error
+
+
+def _upgraded(path: Path, table: pa.Table, version: int) -> pa.Table:
     if version > FORMAT:
         raise RecordsError(
             str(path),
@@ -175,9 +187,9 @@ def _columns(path: Path, table: pa.Table) -> RequestColumns:
     return RequestColumns(**values)
 
 
-def _texts(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+def _texts(column: pa.ChunkedArray) -> Texts:
     """Texts with one Python object per distinct text, not one per row."""
     coded = column.combine_chunks().dictionary_encode()
     texts = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    codes: np.ndarray[Any, Any] = coded.indices.fill_null(len(texts) - 1).to_numpy()
-    return texts[codes]
+    found: Texts = texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
+    return found
