@@ -82,10 +82,11 @@ class Offline(Strict):
         goals = (self.tokens_per_hour, self.requests_per_hour, self.deadline)
         if sum(goal is not None for goal in goals) != 1:
             raise ValueError(
-                "offline needs exactly one of tokens_per_hour, requests_per_hour, deadline"
+                "offline has no goal or several; "
+                "state one of tokens_per_hour, requests_per_hour, deadline"
             )
         if (self.deadline is None) != (self.requests is None):
-            raise ValueError("a deadline needs the number of requests to finish by then")
+            raise ValueError("deadline and requests go together; state both, or neither")
         return self
 
 
@@ -140,7 +141,7 @@ class Contract(Strict):
     @model_validator(mode="after")
     def _one_kind_of_load(self) -> Contract:
         if self.concurrency is None and self.rate is None and self.offline is None:
-            raise ValueError("a contract needs concurrency, rate or offline")
+            raise ValueError("the contract states no load; add concurrency, rate or offline")
         if self.offline is not None and (self.slo.ttft or self.slo.itl):
             raise ValueError(
                 "an offline contract has no latency limits; drop slo.ttft and slo.itl"
@@ -149,7 +150,9 @@ class Contract(Strict):
             self.cached_prefix_tokens
             and self.cached_prefix_tokens >= self.prompt_tokens.maximum
         ):
-            raise ValueError("cached_prefix_tokens must be below the prompt's length")
+            raise ValueError(
+                "cached_prefix_tokens leaves nothing of the prompt; make it shorter"
+            )
         return self
 
 
@@ -239,17 +242,18 @@ class Candidate(Strict):
         if self.endpoint:
             if self.offer or self.device or self.host or self.runtime:
                 raise ValueError(
-                    "an endpoint is measured as it is: drop offer, device, host, runtime"
+                    "an endpoint is measured as it is; drop offer, device, host, runtime"
                 )
             return self
         if self.offer is None and self.device is None and self.host is None:
-            raise ValueError("a candidate needs an offer, a device, a host or an endpoint")
+            raise ValueError("nowhere to run; name an offer, a device, a host or an endpoint")
         if self.runtime is None:
-            raise ValueError("a candidate needs a runtime (or an endpoint)")
+            raise ValueError("nothing to run; name a runtime (or an endpoint)")
         ranks = self.tensor_parallel * self.pipeline_parallel * self.data_parallel
         if ranks > self.device_count:
             raise ValueError(
-                f"{ranks} ranks need {ranks} devices but device_count is {self.device_count}"
+                f"{ranks} ranks need {ranks} devices but device_count is "
+                f"{self.device_count}; raise it, or lower a degree"
             )
         return self
 
@@ -271,7 +275,7 @@ class Matrix(Strict):
     @classmethod
     def _positive_streams(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if any(streams < 1 for streams in value):
-            raise ValueError("a concurrency below 1 sends nothing")
+            raise ValueError("a concurrency below 1 sends nothing; start at 1")
         return tuple(dict.fromkeys(value))
 
 
@@ -327,6 +331,7 @@ class Campaign(Strict):
             raise ValueError(f"two candidates are called {repeated!r}; names must differ")
         if self.incumbent is not None and self.incumbent not in names:
             raise ValueError(
-                f"incumbent {self.incumbent!r} is not a candidate ({', '.join(names)})"
+                f"incumbent {self.incumbent!r} is not a candidate; "
+                f"name one of {', '.join(names)}"
             )
         return self

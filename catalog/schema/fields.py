@@ -69,7 +69,9 @@ def _read_fact(
             f"unknown key {unknown[0]!r}; a fact has {', '.join(sorted(_FACT_KEYS))}"
         )
     if "value" not in entry or "source" not in entry:
-        raise ValueError("a fact needs both value and source (source: unverified is honest)")
+        raise ValueError(
+            "a fact needs both value and source; write source: unverified where none was read"
+        )
     number, unit = parse(entry["value"], dimension)
     source, when = resolve_source(str(entry["source"]), context)
     stated = entry.get("date")

@@ -84,9 +84,9 @@ class Offer(Strict):
     @model_validator(mode="after")
     def _one_way_to_pay(self) -> Offer:
         if self.price is not None and self.owned is not None:
-            raise ValueError("an offer has a price or is owned, not both")
+            raise ValueError("an offer has a price or is owned; drop one")
         if self.price is not None and self.date is None:
-            raise ValueError("a price needs the date on which it was read")
+            raise ValueError("a price needs the date on which it was read; add date:")
         return self
 
 
