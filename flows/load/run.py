@@ -1,0 +1,160 @@
+"""One run of a plan: connections opened, requests sent on schedule, the raw file written."""
+
+import contextlib
+import dataclasses
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic_ns, time_ns
+from typing import Any
+
+from flows.load.interrupt import Interrupt
+from flows.load.pacing import Pacing
+from flows.load.plan import Plan, read_plan
+from flows.load.poller import READABLE, Poller, ask_for_exact_timers
+from flows.load.pool import CONNECT_TIMEOUT_S
+from flows.load.raw import RunFacts, write_raw
+from flows.load.recorder import Recorder
+from flows.load.selfcheck import Effort, LoopLag, p99_ms
+from flows.load.spool import Spool
+from flows.load.supply import make_room, supplies
+from flows.load.target import target
+from flows.load.traffic import Traffic
+
+_LEAD_NS = 5_000_000
+# With this many sockets ready at once there is something better to do than to file answers.
+_BUSY = 8
+
+
+def run_plan(plan_path: Path, raw_path: Path, *, loopback_only: bool) -> bool:
+    """Run the plan and write its raw file; False when a signal ended it early."""
+    plan = read_plan(plan_path)
+    targets = [
+        target(index, endpoint, loopback_only=loopback_only)
+        for index, endpoint in enumerate(plan.header.endpoints)
+    ]
+    make_room(sum(supply.ahead + supply.spares for supply in supplies(plan)))
+    ask_for_exact_timers()
+    with Interrupt() as interrupt, Spool(raw_path) as spool, Poller() as poller:
+        pacing, recorder = Pacing(plan), Recorder(spool)
+        traffic = Traffic(plan, targets, pacing, recorder, poller)
+        facts = _Run(
+            plan=plan,
+            pacing=pacing,
+            recorder=recorder,
+            traffic=traffic,
+            poller=poller,
+            interrupt=interrupt,
+        ).facts()
+        write_raw(raw_path, facts, recorder.requests(pacing.unsent()))
+    return facts.complete
+
+
+class _Run:
+    """The parts of a run, and the loop that drives them."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        pacing: Pacing,
+        recorder: Recorder,
+        traffic: Traffic,
+        poller: Poller,
+        interrupt: Interrupt,
+    ) -> None:
+        self._plan = plan
+        self._pacing = pacing
+        self._recorder = recorder
+        self._traffic = traffic
+        self._poller = poller
+        self._interrupt = interrupt
+        poller.watch(interrupt.fd, READABLE, interrupt.noted)
+
+    def facts(self) -> RunFacts:
+        """Run from opening the connections to closing them; return what is there once."""
+        self._open_ahead()
+        anchor_unix_ns, anchor_monotonic_ns = time_ns(), monotonic_ns()
+        started_ns = monotonic_ns()
+        zero_ns = started_ns + _LEAD_NS
+        self._pacing.begin(zero_ns)
+        lag, effort = LoopLag(zero_ns), Effort()
+        with _no_garbage_collection():
+            self._serve(lag)
+        spent = effort.stop()
+        ended_ns = monotonic_ns()
+        self._traffic.close()
+        phases = self._pacing.phases
+        is_adaptive = self._plan.header.warmup.mode == "adaptive"
+        return RunFacts(
+            header=_masked(self._plan),
+            anchor_monotonic_ns=anchor_monotonic_ns,
+            anchor_unix_ns=anchor_unix_ns,
+            zero_ns=zero_ns,
+            started_ns=started_ns,
+            ended_ns=ended_ns,
+            complete=not self._interrupt.is_set,
+            warmup_converged=phases.has_converged if is_adaptive else None,
+            warmup_requests=phases.warmup_requests,
+            window=phases.window,
+            client={**spent, **self._account(lag)},
+            connections=tuple(self._traffic.connections),
+        )
+
+    def _open_ahead(self) -> None:
+        until_ns = monotonic_ns() + CONNECT_TIMEOUT_S * 1_000_000_000
+        while not self._interrupt.is_set and monotonic_ns() < until_ns:
+            is_there = [pool.open_ahead() for pool in self._traffic.pools]
+            if all(is_there):
+                return
+            self._poller.turn(until_ns)
+
+    def _serve(self, lag: LoopLag) -> None:
+        traffic, turn = self._traffic, self._poller.turn
+        traffic.start_due(monotonic_ns())
+        while not traffic.is_finished:
+            is_busy = turn(min(traffic.next_ns, lag.due_ns)) >= _BUSY
+            self._recorder.put_one_aside(is_busy=is_busy)
+            now_ns = monotonic_ns()
+            if now_ns >= traffic.next_ns:
+                traffic.start_due(now_ns)
+            if traffic.refused:
+                traffic.end_refused(now_ns)
+            if now_ns >= lag.due_ns:
+                lag.serve(now_ns)
+                traffic.tick(now_ns)
+            if self._interrupt.is_set:
+                traffic.abort(now_ns, "interrupted")
+
+    def _account(self, lag: LoopLag) -> dict[str, Any]:
+        traffic = self._traffic
+        return {
+            "send_lag_ms_p99": p99_ms(self._recorder.send_lags_ns()),
+            "loop_lag_ms_p99": p99_ms(lag.lags_ns),
+            "in_flight_peak": self._pacing.in_flight_peak,
+            "rtt_us": traffic.rtt_us,
+            "wall_clock_steps": traffic.clock.steps,
+            "reads_without_kernel_stamp": traffic.clock.without_stamp,
+            "closes_after_answer": [pool.closes_after_answer for pool in traffic.pools],
+            "plan_ran_out": self._pacing.has_run_out(),
+        }
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def _masked(plan: Plan) -> dict[str, Any]:
+    """Plan header without the values of the endpoints' headers, which may be secrets."""
+    header = dataclasses.asdict(plan.header)
+    for endpoint in header["endpoints"]:
+        endpoint["headers"] = dict.fromkeys(endpoint["headers"], "***")
+    return header
