@@ -16,10 +16,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from catalog.errors import CatalogError
 
 SCHEMA_VERSION: Final = 1
-ENGINE_DEFAULT = "engine default"
 
 Mode = Literal["process", "venv", "container"]
-NeedKind = Literal["image", "wheel", "checkpoint", "address"]
+NeedKind = Literal["image", "wheel", "program", "checkpoint", "address"]
 Asked = str | int | float | bool | None
 _CLOSED = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)
 
@@ -48,20 +47,21 @@ class Readiness:
 class Reported:
     """One thing that the running server says of itself: a key of the JSON under a path.
 
-    ``key`` is dotted, list positions are numbers; ``dialect`` says how the page is written
-    (``json``, ``prometheus``: a label of an info series, ``series.label``; ``log``: the first
-    group of a regular expression over the server's output; ``header``).
-    ``compare`` says when the value agrees with the plan: ``equal``, ``at_least``, or always
-    (``record``: it is only kept). ``values`` translates the server's words into ours.
+    ``key`` is dotted, list positions are numbers. ``dialect`` says how it is written:
+    ``json``; ``prometheus``, where the key is ``series`` or ``series{label}``, a label's
+    value; ``log``, where it is a regular expression whose first group is the value.
+    ``expected`` is the server's own word for what was asked, None where nothing was: then the
+    value is only kept. ``compare`` says when they agree: numbers and texts ``equal`` (letters'
+    case aside), ``at_least`` the number, ``starts_with`` the text; ``record`` only keeps it.
     """
 
     __pydantic_config__ = _CLOSED
     variable: str
     path: str
     key: str
-    dialect: Literal["json", "prometheus", "log", "header"] = "json"
-    compare: Literal["equal", "at_least", "record"] = "equal"
-    values: Mapping[str, str] = field(default_factory=dict)
+    dialect: Literal["json", "prometheus", "log"] = "json"
+    compare: Literal["equal", "at_least", "starts_with", "record"] = "equal"
+    expected: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,14 +157,16 @@ class Controlled:
     """One controlled variable: what was asked, and the words that ask the engine for it.
 
     ``rendered`` is empty where the engine's default stands. ``how`` is ``rendered``,
-    ``engine default``, ``by construction`` (the launch cannot do otherwise) or ``threat``
-    (asked, and this runtime cannot do it). ``read_back`` is the reported key, or None.
+    ``engine default``, ``by construction`` (the release does so without a flag) or ``threat``
+    (asked, and this runtime cannot do it); ``note`` says more. ``read_back`` says where the
+    server reports it, or is None.
     """
 
     __pydantic_config__ = _CLOSED
     asked: Asked
     rendered: tuple[str, ...] = ()
-    how: str = "rendered"
+    how: Literal["rendered", "engine default", "by construction", "threat"] = "rendered"
+    note: str = ""
     read_back: str | None = None
 
 
@@ -193,6 +195,7 @@ class LaunchPlan:
     runtime: str
     version: str
     mode: Mode
+    form: str
     simulation: bool
     name: str
     argv: tuple[str, ...]

@@ -73,7 +73,8 @@ class LaunchRequest:
     ``device_class`` is that of the catalog (``cuda``, ``cpu-x86``, …). ``programs`` says where
     the host keeps what the runtime calls by name (``{"llama-server": "/opt/…"}``); like
     ``name``, ``port`` and a checkpoint's folder it cannot move a number. ``cpus`` are the
-    cores that the server is bound to.
+    cores that the server is bound to; ``weight_bytes`` lengthens the wait for readiness;
+    ``variant`` chooses one of the runtime's forms by name.
     """
 
     name: str
@@ -86,6 +87,7 @@ class LaunchRequest:
     served_model: str | None = None
     revision: str | None = None
     checkpoint: Checkpoint = Checkpoint()
+    weight_bytes: int | None = None
     variables: Variables = Variables()
     cpus: tuple[int, ...] = ()
     variant: str | None = None

@@ -1,4 +1,4 @@
-"""A whole ``runtime.yaml``: pins, forms, the map from our variables to flags, and manners.
+"""The launch part of a ``runtime.yaml``: pins, forms, variables to flags, and manners.
 
 Everything with ``since`` and ``until`` holds for the releases between them, both included.
 Texts are Jinja templates where their docstring says so; words are never joined into a shell
@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from catalog.schema import Runtime
 from catalog.schema.fields import Flag, Real, Strict, Whole
 from deploy_templates.plan import Failure, Health, Mode, Phase, Series, Stop
 from deploy_templates.request import Variables
@@ -69,14 +68,15 @@ class Pin(Strict):
 class Form(Strict):
     """One way to start the runtime; the first form of a mode is that mode's default.
 
-    ``command`` are templates of the words before the flags; ``scripts`` are files of the
-    runtime's folder that the command runs.
+    ``command`` are templates of the words before the flags; ``program`` is what a process
+    calls by name; ``scripts`` are files of the runtime's folder that the command runs.
     """
 
     name: str
     mode: Mode
     title: str
     command: tuple[str, ...]
+    program: str = ""
     scripts: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
@@ -103,8 +103,8 @@ class Control(Span):
 
     ``value`` is the template of what follows ``flag``; ``values`` maps an asked value to the
     word after the flag, or to whole words (an empty list: this release does so anyway).
-    ``words``, ``env`` and ``config`` are as in ``Always``; ``carries`` names variables that
-    they hold as well. ``refused`` and ``threats`` give a reason by value.
+    ``words``, ``env`` and ``config`` are as in ``Always``. ``refused`` and ``threats`` give a
+    reason by value. The first control whose ``when`` holds is taken.
     """
 
     flag: str | None = None
@@ -114,15 +114,15 @@ class Control(Span):
     words: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
     config: dict[str, Scalar] = Field(default_factory=dict)
-    carries: tuple[VariableName, ...] = ()
     requires: tuple[VariableName, ...] = ()
     refused: dict[str, str] = Field(default_factory=dict)
     threats: dict[str, str] = Field(default_factory=dict)
     threat: str | None = None
+    when: str | None = None
 
     @model_validator(mode="after")
     def _says_how(self) -> Control:
-        ways = (self.flag, self.words, self.env, self.config, self.values)
+        ways = (self.flag, self.words, self.env, self.config, self.values, self.refused)
         if not any(ways):
             raise ValueError("a control needs a flag, words, env, config or values")
         if self.flag is not None and self.words:
@@ -135,6 +135,7 @@ class Uncontrolled(Span):
 
     then: Literal["error", "threat"]
     why: str
+    when: str | None = None
 
 
 class Variable(Strict):
@@ -151,12 +152,15 @@ class Variable(Strict):
 
 
 class Reading(Span):
-    """Where the running server reports one thing (see ``deploy_templates.plan.Reported``)."""
+    """Where the running server reports one thing (see ``deploy_templates.plan.Reported``).
 
-    path: str
+    ``values`` maps an asked value to the server's word for it.
+    """
+
+    path: str = ""
     key: str
-    dialect: Literal["json", "prometheus", "log", "header"] = "json"
-    compare: Literal["equal", "at_least", "record"] = "equal"
+    dialect: Literal["json", "prometheus", "log"] = "json"
+    compare: Literal["equal", "at_least", "starts_with", "record"] = "equal"
     values: dict[str, str] = Field(default_factory=dict)
 
 
@@ -193,7 +197,11 @@ class ConfigFile(Strict):
 
 
 class Launch(Strict):
-    """How this runtime is started, watched and stopped."""
+    """How this runtime is started, watched and stopped.
+
+    ``refused_arguments`` are flags that no candidate may pass by itself, with the reason;
+    ``verified`` are releases that were really run, or whose declared flags were compared.
+    """
 
     forms: tuple[Form, ...] = Field(min_length=1)
     pins: tuple[Pin, ...] = Field(min_length=1)
@@ -210,6 +218,7 @@ class Launch(Strict):
     failures: tuple[Failure, ...] = ()
     phases: tuple[Phase, ...] = ()
     threats: tuple[str, ...] = ()
+    refused_arguments: dict[str, str] = Field(default_factory=dict)
     verified: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -224,8 +233,15 @@ class Launch(Strict):
         return self
 
 
-class RuntimeSpec(Strict):
-    """A runtime as its ``runtime.yaml`` states it."""
+class Container(Strict):
+    """How the runtime's image is started: ``container.yaml``.
 
-    capabilities: Runtime
-    launch: Launch
+    ``options`` stand before the image; ``entrypoint`` replaces the image's own. Weights on the
+    host are mounted under ``model_folder``, the configuration file at ``config_path``.
+    """
+
+    engine: str = "docker"
+    options: tuple[Always, ...] = ()
+    entrypoint: str | None = None
+    model_folder: str = "/model"
+    config_path: str | None = None

@@ -28,6 +28,7 @@ PLAN = LaunchPlan(
     runtime="llama_server",
     version="b11434",
     mode="process",
+    form="binary",
     simulation=False,
     name="here",
     argv=("llama-server", "--model", "model.gguf"),
@@ -47,7 +48,7 @@ PLAN = LaunchPlan(
         limit_s=120.0,
     ),
     report=Report(
-        version=Reported(variable="version", path="/props", key="build_info"),
+        version=Reported(variable="version", path="/props", key="build_info", expected="b1"),
         settings=(Reported(variable="max_sequences", path="/props", key="total_slots"),),
     ),
     metrics=Metrics(

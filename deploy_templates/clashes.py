@@ -1,0 +1,102 @@
+"""A candidate's own arguments and environment against what runoff manages itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase as fnmatch
+
+from catalog.errors import CatalogError
+from deploy_templates.request import LaunchRequest
+from deploy_templates.schema import Always, Control, Launch
+
+THE_LAUNCH = "the launch itself"
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL", re.IGNORECASE)
+
+
+def managed_flags(launch: Launch) -> Mapping[str, str]:
+    """Flags that runoff sets in some release, plainly written → the variable they are for."""
+    managed = {
+        flag: THE_LAUNCH for entry in launch.serve for flag in (*_flags(entry), *entry.aliases)
+    }
+    for name, variable in launch.variables.items():
+        for control in variable.controls:
+            managed |= dict.fromkeys((*_flags(control), *control.aliases), name)
+    return {plain_flag(flag): name for flag, name in managed.items()}
+
+
+def managed_environment(launch: Launch) -> Mapping[str, str]:
+    """Names of the environment (or patterns of them) that runoff sets → what they are for."""
+    managed = dict.fromkeys(launch.managed_env, THE_LAUNCH)
+    managed |= {name: THE_LAUNCH for entry in launch.serve for name in entry.env}
+    for variable, spec in launch.variables.items():
+        managed |= {name: variable for control in spec.controls for name in control.env}
+    return managed
+
+
+def check_unmanaged(request: LaunchRequest, launch: Launch, where: str) -> None:
+    """Refuse extra arguments and environment that would override what runoff controls.
+
+    Raises
+    ------
+    CatalogError
+        With the argument, the controlled variable that it belongs to, and what to write.
+    """
+    flags = managed_flags(launch)
+    for argument in request.extra_args:
+        if not argument.startswith("-"):
+            continue
+        for flag, why in launch.refused_arguments.items():
+            if plain_flag(argument) == plain_flag(flag):
+                raise CatalogError(f"{where}, extra_args", f"{flag} {why}", "Take it out")
+        owner = _owner(plain_flag(argument), flags)
+        if owner is not None:
+            raise CatalogError(
+                f"{where}, extra_args", f"{argument!r} {_belongs(owner)}", _do(owner)
+            )
+    environment = managed_environment(launch)
+    for name in request.extra_env:
+        owner = next(
+            (environment[known] for known in environment if fnmatch(name, known)), None
+        )
+        if owner is not None:
+            raise CatalogError(f"{where}, extra_env", f"{name} {_belongs(owner)}", _do(owner))
+        if name in launch.secret_env or _SECRET.search(name):
+            raise CatalogError(
+                f"{where}, extra_env",
+                f"{name} would be written into the plan",
+                f"Export it where runoff runs; {', '.join(launch.secret_env) or 'no name'} "
+                "is handed on without being written down",
+            )
+
+
+def plain_flag(argument: str) -> str:
+    """A flag without its value, its nested key, its ``no-``, and the spelling of its dashes."""
+    name = re.split(r"[=.]", argument.replace("_", "-"), maxsplit=1)[0]
+    return f"--{name[5:]}" if name.startswith("--no-") else name
+
+
+def _owner(flag: str, managed: Mapping[str, str]) -> str | None:
+    """What a flag is for, also when it is shortened as parsers of Python allow."""
+    if flag in managed:
+        return managed[flag]
+    if not flag.startswith("--"):
+        return None
+    return next((managed[known] for known in managed if known.startswith(flag)), None)
+
+
+def _flags(entry: Always | Control) -> Iterable[str]:
+    words: list[str] = list(entry.words)
+    if isinstance(entry, Control):
+        words += [entry.flag] if entry.flag else []
+        for mapped in (entry.values or {}).values():
+            words += mapped if isinstance(mapped, tuple) else ()
+    return (word for word in words if word.startswith("-") and not word.startswith("-{"))
+
+
+def _belongs(owner: str) -> str:
+    return "is set by the launch" if owner == THE_LAUNCH else f"is what {owner} controls"
+
+
+def _do(owner: str) -> str:
+    return "Take it out" if owner == THE_LAUNCH else f"Write settings: {{{owner}: …}} instead"

@@ -1,0 +1,215 @@
+"""Where a launch happens: its form, pins, names and places, as the templates see them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+
+from catalog.errors import CatalogError
+from deploy_templates.plan import Mode
+from deploy_templates.releases import Release, known_release
+from deploy_templates.request import LaunchRequest
+from deploy_templates.runtime_folder import RuntimeFolder
+from deploy_templates.schema import Form, Image, Package, Pin
+from deploy_templates.words import Context
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a container, published on loopback only
+DRAFT_FOLDER = "/draft"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A request with the runtime's answer to where and with what it is started."""
+
+    request: LaunchRequest
+    runtime: RuntimeFolder
+    release: Release
+    form: Form
+    pin: Pin
+
+    @property
+    def where(self) -> str:
+        """The candidate, for complaints."""
+        return f"candidate {self.request.name!r}"
+
+    @property
+    def in_container(self) -> bool:
+        """Whether the server runs in an image."""
+        return self.form.mode == "container"
+
+    @property
+    def served_model(self) -> str:
+        """The model's name in requests."""
+        return self.request.served_model or self.request.model
+
+    @property
+    def packages(self) -> tuple[Package, ...]:
+        """Packages that this form installs."""
+        if self.form.mode != "venv":
+            return ()
+        return tuple(
+            package
+            for package in self.pin.packages
+            if not package.forms or self.form.name in package.forms
+        )
+
+    @property
+    def hub_endpoint(self) -> str | None:
+        """Address of the site's own model hub; None for the hub client's default."""
+        hub = self.request.mirrors.hub
+        return hub if hub is not None and "://" in hub else None
+
+    @property
+    def location(self) -> str | None:
+        """The weights' place on the host; None where the engine fetches them by name."""
+        checkpoint, hub = self.request.checkpoint, self.request.mirrors.hub
+        if checkpoint.location is not None:
+            return checkpoint.location
+        if checkpoint.kind != "hub":
+            raise CatalogError(
+                self.where,
+                f"a {checkpoint.kind} checkpoint has no location yet",
+                "Give the folder or file that holds it",
+            )
+        return f"{hub}/{self.request.model}" if hub and not self.hub_endpoint else None
+
+    @property
+    def model_argument(self) -> str:
+        """What the engine is told to load: the place as it sees it, or the hub's name."""
+        if self.location is None:
+            return self.request.model
+        return self.seen(self.location, self.runtime.container.model_folder)
+
+    @property
+    def draft_argument(self) -> str | None:
+        """The draft model as the engine sees it."""
+        draft = self.request.variables.draft_model
+        is_path = draft is not None and draft.startswith("/")
+        return self.seen(draft, DRAFT_FOLDER) if draft and is_path else draft
+
+    def seen(self, path: str, folder: str) -> str:
+        """A path of the host as the server sees it."""
+        return f"{folder}/{PurePosixPath(path).name}" if self.in_container else path
+
+    @property
+    def image(self) -> Image | None:
+        """The pinned image for this class of devices; None where none is known."""
+        for image in self.pin.images:
+            if not image.device_classes or self.request.device_class in image.device_classes:
+                return image
+        return None
+
+    @property
+    def image_reference(self) -> str:
+        """The image by digest where it is known, else by tag; the site's registry in front.
+
+        Raises
+        ------
+        CatalogError
+            If neither the candidate nor the runtime names an image.
+        """
+        if self.request.image is not None:
+            return self.request.image
+        if self.image is None:
+            raise CatalogError(
+                self.where,
+                f"{self.runtime.name} {self.release.known} has no image for "
+                f"{self.request.device_class}",
+                "Name one: image: …",
+            )
+        image, registry = self.image, self.request.mirrors.registry
+        name = (
+            f"{registry.rstrip('/')}/{_without_registry(image.name)}"
+            if registry
+            else image.name
+        )
+        tag = image.tag.replace("{version}", self.request.version)
+        return f"{name}@{image.digest}" if image.digest else f"{name}:{tag}"
+
+    def program(self, name: str, default: str | None = None) -> str:
+        """Where the host keeps a program; inside an image its plain name."""
+        if self.in_container and name != self.runtime.container.engine:
+            return name
+        return self.request.programs.get(name, default or name)
+
+    def context(self) -> Context:
+        """Names that templates and expressions may use."""
+        request = self.request
+        return {
+            **asdict(request.variables),
+            "draft_model": self.draft_argument,
+            "host": EVERYWHERE if self.in_container else LOOPBACK,
+            "port": request.port,
+            "model": self.model_argument,
+            "model_name": request.model,
+            "served_model": self.served_model,
+            "revision": request.revision,
+            "checkpoint_kind": request.checkpoint.kind,
+            "is_local": self.location is not None,
+            "device_class": request.device_class,
+            "form": self.form.name,
+            "mode": self.form.mode,
+            "version": request.version,
+            "variant": request.variant,
+            "offline": request.offline,
+            "hub_endpoint": self.hub_endpoint,
+            "package_index": request.mirrors.package_index,
+            "cpus": request.cpus,
+            "program": self.program,
+            "config_path": self._config_path(),
+        }
+
+    def _config_path(self) -> str | None:
+        config = self.runtime.launch.config_file
+        if config is None:
+            return None
+        return self.runtime.container.config_path if self.in_container else config.path
+
+
+def setting_of(request: LaunchRequest, runtime: RuntimeFolder) -> Setting:
+    """The form, release and pins that a request leads to.
+
+    Raises
+    ------
+    CatalogError
+        If the runtime knows no such release or form, or has lost the form since.
+    """
+    order = [version.version for version in runtime.capabilities.versions]
+    release = known_release(runtime.name, order, request.version)
+    form = _form(request, runtime, release)
+    pin = next(pin for pin in runtime.launch.pins if pin.version == release.known)
+    return Setting(request=request, runtime=runtime, release=release, form=form, pin=pin)
+
+
+def default_mode(runtime: RuntimeFolder) -> Mode:
+    """The mode of the runtime's first form."""
+    return runtime.launch.forms[0].mode
+
+
+def _form(request: LaunchRequest, runtime: RuntimeFolder, release: Release) -> Form:
+    where = f"candidate {request.name!r}"
+    if request.variant is not None:
+        form = runtime.form(request.variant)
+        if not release.covers(form):
+            reason = form.removed or f"it is from {form.since or '…'} to {form.until or '…'}"
+            raise CatalogError(
+                where,
+                f"{runtime.name} {release.asked} has no form {form.name!r}: {reason}",
+                "Choose another form or release",
+            )
+        return form
+    for form in runtime.launch.forms:
+        if form.mode == request.mode and release.covers(form):
+            return form
+    modes = ", ".join(dict.fromkeys(form.mode for form in runtime.launch.forms))
+    raise CatalogError(
+        where,
+        f"{runtime.name} {release.asked} is not started as {request.mode}",
+        f"Its modes are {modes}",
+    )
+
+
+def _without_registry(name: str) -> str:
+    first, slash, rest = name.partition("/")
+    return rest if slash and ("." in first or ":" in first) else name

@@ -1,0 +1,125 @@
+"""Templates to words, values and scripts: sandboxed, strict, and quoted where a shell reads.
+
+A word of a command line stays one word whatever it holds. In a script every value is quoted
+on its way out; a template cannot forget it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import BaseLoader, DictLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from catalog.errors import CatalogError
+
+Context = Mapping[str, Any]
+_EXPRESSION = "= "
+
+
+class Raw(str):
+    """Text that is shell or YAML already: it goes into a script as it is."""
+
+    __slots__ = ()
+
+
+def word(template: str, context: Context, where: str) -> str:
+    """One word of a command line, or one value of the environment."""
+    try:
+        text: str = _plain().from_string(template).render(context)
+    except TemplateError as error:
+        raise _complaint(where, template, error) from None
+    return text
+
+
+def words(templates: Iterable[str], context: Context, where: str) -> tuple[str, ...]:
+    """Words of a command line, one of each template."""
+    return tuple(word(template, context, where) for template in templates)
+
+
+def truth(expression: str | None, context: Context, where: str) -> bool:
+    """Whether an expression holds; no expression always does."""
+    return expression is None or bool(_value(expression, context, where))
+
+
+def value(entry: object, context: Context, where: str) -> object:
+    """A configuration value: what an entry ``= expression`` gives, else the entry itself."""
+    if isinstance(entry, str) and entry.startswith(_EXPRESSION):
+        return _value(entry.removeprefix(_EXPRESSION), context, where)
+    return entry
+
+
+def script(texts: Mapping[str, str], name: str, context: Context) -> str:
+    """A shell script of a template among ``texts``, every value quoted for the shell."""
+    return _rendered(_scripts(DictLoader(dict(texts)), shell_quoted), name, context)
+
+
+def document(texts: Mapping[str, str], name: str, context: Context) -> str:
+    """A YAML document of a template among ``texts``, every value a quoted scalar."""
+    return _rendered(_scripts(DictLoader(dict(texts)), _yaml_quoted), name, context)
+
+
+def shell_quoted(seen: object) -> str:
+    """The value as one word of a POSIX shell; a sequence as one word each."""
+    if isinstance(seen, Raw):
+        return str(seen)
+    if isinstance(seen, list | tuple):
+        return shlex.join(str(item) for item in seen)
+    return shlex.quote(str(seen))
+
+
+def _yaml_quoted(seen: object) -> str:
+    return str(seen) if isinstance(seen, Raw) else json.dumps(seen, ensure_ascii=False)
+
+
+def _value(expression: str, context: Context, where: str) -> object:
+    try:
+        compiled = _plain().compile_expression(expression, undefined_to_none=False)
+        result: object = compiled(**context)
+    except TemplateError as error:
+        raise _complaint(where, expression, error) from None
+    if isinstance(result, StrictUndefined):
+        raise CatalogError(where, f"{expression!r} uses a name that does not exist", "Fix it")
+    return result
+
+
+def _rendered(environment: ImmutableSandboxedEnvironment, name: str, context: Context) -> str:
+    try:
+        return environment.get_template(name).render(context)
+    except TemplateError as error:
+        raise _complaint(name, name, error) from None
+
+
+@lru_cache(maxsize=1)
+def _plain() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
+    )
+    environment.filters["json"] = _compact_json
+    return environment
+
+
+def _scripts(loader: BaseLoader, finalize: Any) -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        loader=loader,
+        undefined=StrictUndefined,
+        autoescape=False,
+        finalize=finalize,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["json"] = _compact_json
+    return environment
+
+
+def _compact_json(seen: object) -> str:
+    return json.dumps(seen, sort_keys=True, ensure_ascii=False)
+
+
+def _complaint(where: str, template: str, error: TemplateError) -> CatalogError:
+    return CatalogError(where, f"{template!r} cannot be rendered: {error.message}", "Fix it")
