@@ -69,12 +69,16 @@ class ContractSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """All candidates of one contract with their verdicts, in the order to show them."""
+    """All candidates of one contract with their verdicts, in the order to show them.
+
+    ``commitments`` are the price kinds that compete.
+    """
 
     name: str
     contract: ContractSummary
     candidates: tuple[Verdict, ...]
     all_offers: bool = False
+    commitments: tuple[str, ...] = ("on-demand",)
 
     @property
     def counts(self) -> Mapping[Status, int]:
@@ -119,6 +123,7 @@ def screen(
         name=campaign.name,
         contract=_summary(facts),
         candidates=ranked(verdicts, campaign.commitments),
+        commitments=campaign.commitments,
     )
 
 
@@ -143,6 +148,7 @@ def screen_all_offers(
         contract=_summary(facts),
         candidates=ranked(sorted(verdicts, key=_cheapest_first), campaign.commitments),
         all_offers=True,
+        commitments=campaign.commitments,
     )
 
 

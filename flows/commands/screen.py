@@ -1,0 +1,91 @@
+"""``runoff screen``: the paper vote over a campaign's candidates or the whole catalog."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from catalog.load import load_campaign, load_catalog
+from catalog.schema import Campaign
+from catalog.screen import Screen, screen, screen_all_offers
+from deploy_templates.registry import load_runtimes
+from flows.console import Console
+from flows.errors import ExitCode, Finished, UsageError
+from flows.screen_view import show_explanations, show_screen
+
+
+def command(
+    campaign: Annotated[Path, typer.Argument(help="Campaign file.", show_default=False)],
+    *,
+    all_offers: Annotated[
+        bool, typer.Option("--all-offers", help="Every offer of the catalog stands.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Show the best N of --all-offers; 0 shows all.")
+    ] = 30,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Each gate's formula with its numbers.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The screen as JSON on standard output.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write paper.html and paper.md there.")
+    ] = None,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
+    ] = None,
+    today: Annotated[
+        str, typer.Option(metavar="DATE", help="Judge the age of prices on this day.")
+    ] = "",
+) -> None:
+    """Screen candidates on paper: gates, margins, best-case cost; nothing is started.
+
+    Exit code 0 if at least one candidate is not rejected, else 3.
+    """
+    day = _day(today)
+    stated = load_campaign(campaign)
+    if not stated.candidates and not all_offers:
+        raise UsageError(
+            str(campaign), "the file names no candidate", "Add some, or give --all-offers"
+        )
+    folders = tuple(catalog or ())
+    facts, runtimes = load_catalog(folders), load_runtimes(folders)
+    vote = screen_all_offers if all_offers else screen
+    result = vote(stated, facts, runtimes, day)
+    if as_json:
+        sys.stdout.write(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+    else:
+        _show(stated, result, limit=limit, explain=explain)
+    if report is not None:
+        from flows.paper import compose, write_pages  # noqa: PLC0415 - only pages need it
+
+        paper = compose(stated.question, result, facts, limit, overlays=folders, today=day)
+        written = write_pages(report, paper)
+        sys.stderr.write("".join(f"wrote {path}\n" for path in written))
+    if not result.survivors:
+        raise Finished(ExitCode.NOTHING_SURVIVES)
+
+
+def _show(stated: Campaign, result: Screen, *, limit: int, explain: bool) -> None:
+    console = Console(sys.stdout)
+    show_screen(console, stated.question, result, limit)
+    if explain:
+        show_explanations(console, result, limit)
+
+
+def _day(text: str) -> dt.date:
+    if not text:
+        return dt.datetime.now(dt.UTC).date()
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            "--today", f"{text!r} is not a date", "Write it as 2026-08-22"
+        ) from None

@@ -1,0 +1,51 @@
+"""The page rules that all reports share: one file, no script, nothing fetched, all escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+TEMPLATES = Path(__file__).parent / "templates"
+_MARKDOWN = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "[": "\\[", "`": "\\`", "\n": " "}
+)
+
+
+def html_page(template: str, context: Mapping[str, object]) -> str:
+    """The page as HTML; every value is escaped, a value that is missing is an error."""
+    return _html().get_template(template).render(context)
+
+
+def markdown_page(template: str, context: Mapping[str, object]) -> str:
+    """The page as Markdown; no value can open a tag, a link or a new table cell."""
+    return _markdown().get_template(template).render(context)
+
+
+def escape_markdown(value: object) -> object:
+    """``value`` as text that Markdown shows literally."""
+    return str(value).translate(_MARKDOWN)
+
+
+@cache
+def _html() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _markdown() -> Environment:
+    return Environment(  # noqa: S701 - finalize escapes every value for Markdown instead
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        finalize=escape_markdown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

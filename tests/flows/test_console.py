@@ -1,0 +1,76 @@
+"""A terminal gets frames and colour; a pipe gets plain text that is never cut."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from flows.console import Console
+from reports.tables import Cell, Column, Table
+
+TABLE = Table(
+    title="Verdicts [bold]not markup[/bold]",
+    columns=(Column(title="candidate"), Column(title="price", right=True)),
+    rows=(
+        (Cell(text="a" * 150), Cell(text="$4.50/h", meaning="fail", detail="stale")),
+        (Cell(text="[red]B[/red]"), Cell(text="–")),
+    ),
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def written(stream: io.StringIO) -> str:
+    console = Console(stream)
+    console.heading("Choice")
+    console.table(TABLE)
+    console.paragraphs(["word " * 40 + "end."])
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_no_frame_no_colour_and_nothing_cut() -> None:
+    text = written(io.StringIO())
+
+    assert not set(text) & set("│┃─━╭╮╰╯┏┓\x1b…")
+    assert "a" * 150 in text
+    assert "$4.50/h (stale)" in text
+    assert "  " + "word " * 40 + "end." in text.splitlines()
+
+
+def test_the_numbers_of_a_piped_column_stand_at_the_right() -> None:
+    header, first, second = list(TABLE.lines())
+
+    assert header.endswith("price")
+    assert len(header) == len(first) == len(second)
+
+
+def test_a_terminal_wraps_and_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = written(Terminal())
+
+    assert "─" in text
+    assert "\x1b[" in text
+    assert max(len(line) for line in text.splitlines() if "word word" in line) <= 100
+
+
+def test_no_color_leaves_a_terminal_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    assert "\x1b[31m" not in written(Terminal())
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_text_of_a_file_is_never_markup_nor_an_escape_sequence(stream: io.StringIO) -> None:
+    console = Console(stream)
+    console.table(TABLE)
+    console.paragraphs(["evil \x1b]0;title\x07 text"])
+
+    assert "[red]B[/red]" in stream.getvalue()
+    assert "[bold]not markup[/bold]" in stream.getvalue()
+    assert "\x1b]0;" not in stream.getvalue()
