@@ -113,13 +113,13 @@ def unsent(columns: RequestColumns, which, outcome="not_sent") -> RequestColumns
     return RequestColumns(**values)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def cell_of() -> CellOf:
     """Builds successful measured requests from their due times."""
     return build_cell
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def without_answers() -> CellOf:
     """Takes the answers of some requests away."""
     return unsent
