@@ -10,7 +10,7 @@ from catalog.capabilities import is_below, newest_release, supported
 from catalog.case import Case
 from catalog.entries import OURS
 from catalog.facts import Facts
-from catalog.placement import NEEDS_BF16, Placement
+from catalog.placement import CPU_CLASSES, NEEDS_BF16, Placement
 from catalog.placing import Machine, Software, placed
 from catalog.resolve import link_of
 from catalog.sale import sale_of
@@ -68,10 +68,10 @@ class Combinations:
 
     def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placement:
         """The placement; offers that sell the same machine share one."""
-        memory, weights = offer.host.memory, software.weights
-        host = memory.value if memory is not None else None
-        kind = (device.name, offer.link, host, offer.source, offer.device_count)
-        key = (*kind, software.runtime.name, weights.name, k)
+        kind = (device.name, offer.link, offer.device_count, k)
+        memory = offer.host.memory if device.device_class in CPU_CLASSES else None
+        host = (memory.value, offer.source) if memory is not None else None
+        key = (kind, host, software.runtime.name, software.weights.name)
         if key not in self._placements:
             machine = Machine(
                 device=device,

@@ -28,15 +28,17 @@ class Placement:
     """A model on k ranks of a device under a runtime, for one contract.
 
     ``device_count`` devices hold ``replicas`` independent servers of ``data_parallel``
-    engines with ``k`` ranks each. Unknown facts are None; ``support`` is None where the
-    release does not run on this class of device. ``peak`` is one device's dense
-    FLOP/s in the fastest format that the precision may use, at its maximum clock.
+    engines with ``k`` ranks each. ``family`` is the model_type of the model's config.json.
+    Unknown facts are None; ``support`` is None where the release does not run on this class
+    of device. ``peak`` is one device's dense FLOP/s in the fastest format that the precision
+    may use, at its maximum clock.
     """
 
     terms: Terms
     arithmetic: Arithmetic
     sums: Sums
     model: str
+    family: str
     model_verified: bool
     device: Device
     device_count: int

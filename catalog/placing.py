@@ -53,6 +53,7 @@ def placed(
             weights, software.kv, k=machine.k, block_tokens=runtime.kv_block_tokens
         ),
         model=facts.model.name,
+        family=str(facts.model.config.get("model_type")),
         model_verified=facts.model.verified,
         device=device,
         device_count=machine.device_count,

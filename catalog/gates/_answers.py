@@ -85,4 +85,4 @@ def stated(value: float, unit: str) -> Quantity:
 
 def milliseconds(seconds: float) -> str:
     """A limit as a person writes it: ``25 ms``."""
-    return f"{seconds * 1e3:g} ms"
+    return f"{seconds * 1e3:.6g} ms"

@@ -14,7 +14,7 @@ from catalog.quantity import Basis, Quantity
 from catalog.rules import hardware_rule
 from catalog.scaling import Phase, Scaling
 from catalog.schema import Link
-from catalog.verdict import Figures, GateResult, Input, Status
+from catalog.verdict import Figures, GateResult, Input, Status, shown
 
 ORDER = 5
 NAME = "interconnect"
@@ -26,9 +26,7 @@ _WORKING = (
     "{break_even_alpha:µs}"
 )
 _PAYS = "{bound} of communication per decode step against {limit} saved over TP={sibling}"
-_DOMINATED = (
-    "{phase} costs {cost} of communication ({column}) and saves {saved} over TP={sibling}"
-)
+_DOMINATED = "slower than TP={sibling}: {losses}"
 
 
 def judge(case: Case) -> GateResult:
@@ -74,9 +72,11 @@ def _against(place: Placement, sibling: Placement, link: Link) -> GateResult:
 def _figures(
     place: Placement, sibling: Placement, link: Link, least: Scaling, likely: Scaling
 ) -> Figures:
+    text = _losses(least, likely)
+    losses: dict[str, Quantity | str] = {"losses": text} if text else {}
     return Figures(
         inputs=_inputs(place, link),
-        details=_details(place, sibling, link, least, likely) | _worst(least, likely),
+        details=_details(place, sibling, link, least, likely) | losses,
         lesson=_lesson(place, sibling, link),
     )
 
@@ -111,20 +111,16 @@ def _left(phase: Phase) -> float:
     return (phase.saved_s - phase.cost_s) / phase.saved_s if phase.saved_s > 0 else -1.0
 
 
-def _worst(least: Scaling, likely: Scaling) -> dict[str, Quantity | str]:
-    """The first phase and column in which the degree loses, by name and numbers."""
+def _losses(least: Scaling, likely: Scaling) -> str:
+    """Each phase and column in which the degree is not faster, with its numbers."""
     columns = (("at α = 0", least), ("by assumption", likely))
-    for column, times in columns:
-        for name, phase in (("decode", times.decode), ("prefill", times.prefill)):
-            if phase is not None and not phase.pays:
-                basis = Basis.BOUND if times is least else Basis.ASSUMPTION
-                return {
-                    "phase": name,
-                    "column": column,
-                    "cost": Quantity(value=phase.cost_s * 1e3, unit="ms", basis=basis),
-                    "saved": Quantity(value=phase.saved_s * 1e3, unit="ms", basis=basis),
-                }
-    return {}
+    return "; ".join(
+        f"{name} {column}: {shown(_ms(phase.cost_s))} of communication against "
+        f"{shown(_ms(phase.saved_s))} saved"
+        for column, times in columns
+        for name, phase in (("decode", times.decode), ("prefill", times.prefill))
+        if phase is not None and not phase.pays
+    )
 
 
 def _details(

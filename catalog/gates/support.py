@@ -55,7 +55,7 @@ def _figures(place: Placement, worst: Finding) -> Figures:
             "answer": worst.text,
             "runtime": place.runtime.title,
             "release": place.version,
-            "family": place.arithmetic.arch.family,
+            "family": place.family,
             "weights": place.weights.name,
             "kv_cache": place.kv.name,
             "degree": f"{place.k}",
@@ -113,7 +113,7 @@ def _maximum_context(place: Placement) -> int:
 
 
 def _family_findings(place: Placement) -> Iterator[Finding]:
-    family, runtime = place.arithmetic.arch.family, place.runtime
+    family, runtime = place.family, place.runtime
     entry = next((known for known in runtime.families if known.family == family), None)
     if entry is None:
         text = f"whether {runtime.title} serves {family!r} is not in its catalog entry"
