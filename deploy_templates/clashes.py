@@ -16,13 +16,11 @@ _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL", re.IGN
 
 def managed_flags(launch: Launch) -> Mapping[str, str]:
     """Flags that runoff sets in some release, plainly written → the variable they are for."""
-    managed = {
-        flag: THE_LAUNCH for entry in launch.serve for flag in (*_flags(entry), *entry.aliases)
-    }
-    for name, variable in launch.variables.items():
-        for control in variable.controls:
-            managed |= dict.fromkeys((*_flags(control), *control.aliases), name)
-    return {plain_flag(flag): name for flag, name in managed.items()}
+    managed: dict[str, str] = {}
+    for name, entry in _entries(launch):
+        for flag in (*_flags(entry), *entry.aliases):
+            managed.setdefault(plain_flag(flag), name)
+    return managed
 
 
 def managed_environment(launch: Launch) -> Mapping[str, str]:
@@ -83,6 +81,12 @@ def _owner(flag: str, managed: Mapping[str, str]) -> str | None:
     if not flag.startswith("--"):
         return None
     return next((managed[known] for known in managed if known.startswith(flag)), None)
+
+
+def _entries(launch: Launch) -> Iterable[tuple[str, Always | Control]]:
+    yield from ((THE_LAUNCH, entry) for entry in launch.serve)
+    for name, variable in launch.variables.items():
+        yield from ((name, control) for control in variable.controls)
 
 
 def _flags(entry: Always | Control) -> Iterable[str]:

@@ -13,7 +13,6 @@ from deploy_templates.request import Variables
 from deploy_templates.schema import VARIABLES, Always, Control, Launch, Uncontrolled, Variable
 from deploy_templates.words import Context, truth, value, word, words
 
-
 W = TypeVar("W", Control, Uncontrolled)
 
 
@@ -109,18 +108,7 @@ class Asking:
             note = f"{name} {shown(stated)} was asked, but {reason.why}"
             controlled = Controlled(asked=stated, how="threat", note=reason.why)
             return Answer(controlled=controlled, threats=(note,))
-        if variable.carried_by is not None:
-            return self._carried(name, variable.carried_by, stated, asked)
         return self._controlled(name, variable, stated, asked)
-
-    def _carried(self, name: str, carrier: str, stated: Asked, asked: Variables) -> Answer:
-        if getattr(asked, carrier) is None:
-            self._refuse(name, f"{shown(stated)} says nothing without {carrier}")
-        return Answer(
-            controlled=Controlled(
-                asked=stated, note=f"stands with {carrier}", read_back=self._read_back(name)
-            )
-        )
 
     def _controlled(
         self, name: str, variable: Variable, stated: Asked, asked: Variables
@@ -131,7 +119,7 @@ class Asking:
         control, key = controls[0], shown(stated)
         if key in control.refused:
             self._refuse(name, f"{key} cannot be asked of it: {control.refused[key]}")
-        for other in control.requires:
+        for other in (*control.requires, *filter(None, (control.stands_with,))):
             if getattr(asked, other) is None:
                 self._refuse(name, f"{key} needs {other} as well")
         terms = self._of(name, control, stated)
@@ -141,7 +129,10 @@ class Asking:
             controlled=Controlled(
                 asked=stated,
                 rendered=terms.as_words(),
-                how="rendered" if terms.as_words() else "by construction",
+                how="rendered"
+                if terms.as_words() or control.stands_with
+                else "by construction",
+                note=f"stands with {control.stands_with}" if control.stands_with else "",
                 read_back=self._read_back(name),
             ),
             threats=tuple(f"{name} {key}: {doubt}" for doubt in doubts if doubt),
@@ -152,8 +143,8 @@ class Asking:
         mapped: object = stated
         if control.values is not None:
             if shown(stated) not in control.values:
-                known = ", ".join(control.values)
-                self._refuse(name, f"{shown(stated)} is not one of its values ({known})")
+                known = control.otherwise or f"its values are {', '.join(control.values)}"
+                self._refuse(name, f"{shown(stated)} cannot be asked of it: {known}")
             mapped = control.values[shown(stated)]
         if isinstance(mapped, tuple):
             return Terms(words=words(mapped, self.context, self._place(name)))

@@ -181,7 +181,7 @@ def _script_context(rendered: Rendered) -> Context:
         "env": rendered.env,
         "secret_env": rendered.secret_env,
         "packages": setting.packages,
-        "python": setting.pin.python,
+        "program_name": setting.program(setting.form.program),
         "image": setting.image_reference if setting.in_container else None,
         "engine": setting.program(setting.runtime.container.engine),
     }

@@ -44,7 +44,16 @@ class Package(Strict):
     version: str
     sha256: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> str:
+        """The requirement of exactly this release."""
+        return f"{self.name}=={self.version}"
+
+    @property
+    def hashed(self) -> str:
+        """The requirement that only files with the recorded hashes fulfil."""
+        return " ".join((self.exact, *(f"--hash=sha256:{digest}" for digest in self.sha256)))
 
 
 class Image(Strict):
@@ -104,7 +113,9 @@ class Control(Span):
     ``value`` is the template of what follows ``flag``; ``values`` maps an asked value to the
     word after the flag, or to whole words (an empty list: this release does so anyway).
     ``words``, ``env`` and ``config`` are as in ``Always``. ``refused`` and ``threats`` give a
-    reason by value. The first control whose ``when`` holds is taken.
+    reason by value, ``otherwise`` for all values that ``values`` lacks. ``stands_with`` names
+    the variable whose words ask for this one too. The first control whose ``when`` holds is
+    taken.
     """
 
     flag: str | None = None
@@ -117,14 +128,18 @@ class Control(Span):
     requires: tuple[VariableName, ...] = ()
     refused: dict[str, str] = Field(default_factory=dict)
     threats: dict[str, str] = Field(default_factory=dict)
+    otherwise: str = ""
     threat: str | None = None
+    stands_with: VariableName | None = None
     when: str | None = None
 
     @model_validator(mode="after")
     def _says_how(self) -> Control:
-        ways = (self.flag, self.words, self.env, self.config, self.values, self.refused)
+        ways = (self.flag, self.words, self.env, self.config, self.values, self.stands_with)
         if not any(ways):
-            raise ValueError("a control needs a flag, words, env, config or values")
+            raise ValueError(
+                "a control needs a flag, words, env, config, values or stands_with"
+            )
         if self.flag is not None and self.words:
             raise ValueError("a control has a flag with its value, or words, not both")
         return self
@@ -147,7 +162,6 @@ class Variable(Strict):
 
     controls: tuple[Control, ...] = ()
     uncontrolled: tuple[Uncontrolled, ...] = ()
-    carried_by: VariableName | None = None
     unset: str | None = None
 
 
