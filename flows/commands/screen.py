@@ -60,7 +60,8 @@ def command(
     vote = screen_all_offers if all_offers else screen
     result = vote(stated, facts, runtimes, day)
     if as_json:
-        sys.stdout.write(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+        indent = None if all_offers else 2  # thousands of candidates are for programs
+        sys.stdout.write(json.dumps(result.to_json(), indent=indent, allow_nan=False) + "\n")
     else:
         _show(stated, result, limit=limit, explain=explain)
     if report is not None:
