@@ -102,7 +102,7 @@ _TEXTS: Final[Mapping[Concern, tuple[str, str]]] = {
         _QUIET,
     ),
     Concern.LOOP_LAG: (
-        "Bytes waited for the client's event loop: gaps and TTFT are partly the client's.",
+        "The event loop came late to its sockets: what it sent and stamped is partly its own.",
         _QUIET,
     ),
     Concern.CLIENT_CPU: (
