@@ -1,4 +1,4 @@
-"""CPU per chunk and precision of the rehearsal engine: `python benchmarks/bench_rehearsal.py`."""
+"""CPU and precision of the rehearsal engine: `python benchmarks/bench_rehearsal.py`."""
 
 import argparse
 import asyncio
@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 from itertools import pairwise
+from pathlib import Path
 
 import uvloop
 
@@ -46,7 +47,7 @@ class Reader(asyncio.Protocol):
         transport.write(self.request)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
-        if data.endswith(b"\r\n0\r\n\r\n"):
+        if data.endswith(b"0\r\n\r\n"):
             self.transport.close()
             self.ended.set_result(None)
 
@@ -71,8 +72,7 @@ async def load(port: int, streams: int) -> None:
 
 
 def cpu_s(pid: int) -> float:
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -21,13 +21,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--settings", help="JSON file with any settings, - for stdin")
     parser.add_argument("--truth", help="file for what really happened, written at the end")
     parser.add_argument("--set", action="append", default=[], metavar="KEY.KEY=JSON")
+    parser.add_argument("--lease", type=int, help="descriptor of a pipe; its end ends this")
     given = parser.parse_args(arguments)
     try:
         data = collected(given.like, given.settings, given.set)
         for key in ("port", "truth"):
             if getattr(given, key) is not None:
                 data[key] = getattr(given, key)
-        return serve(Settings.from_json(data))
+        return serve(Settings.from_json(data), given.lease)
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE_EXIT_CODE

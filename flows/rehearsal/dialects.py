@@ -145,7 +145,7 @@ class Events:
 
     def done(self) -> bytes:
         """Event that ends a stream."""
-        return self._data + b"[DONE]" + self._end
+        return self._data + b"[DONE]" + (b"" if self._shape.bare_end else self._end)
 
     def _event(self, choice: bytes, usage: Usage | None) -> bytes:
         reported = self._null_usage if usage is None else b',"usage":' + usage.json()

@@ -20,21 +20,28 @@ BUSY_CHECK_S = 0.02
 GC_ALLOCATIONS = 50_000  # a pause of the collector would be a pause of the engine
 
 
-def serve(settings: Settings) -> int:
-    """Serve until a signal; returns the exit code. Writes the truth file at the end."""
-    return uvloop.run(_serve(settings))
+def serve(settings: Settings, lease: int | None = None) -> int:
+    """Serve until a signal; returns the exit code. Writes the truth file at the end.
+
+    `lease` is the reading end of a pipe: when its other end closes, the server ends too.
+    """
+    return uvloop.run(_serve(settings, lease))
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, lease: int | None) -> int:
     loop = asyncio.get_running_loop()
     server = Server(settings, loop)
     stop = Stop(server, settings.lifecycle)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.asked)
+    if lease is not None:
+        loop.add_reader(lease, stop.now)
     gc.freeze()
     gc.set_threshold(GC_ALLOCATIONS)
     _begin(server, settings.lifecycle, loop)
     code = await stop.exit_code
+    if lease is not None:
+        loop.remove_reader(lease)
     server.close()
     if settings.truth is not None:
         write_truth(Path(settings.truth), server.truth, server.engine.overruns)
@@ -98,6 +105,10 @@ class Stop:
             self._check()
         else:
             self._end(0)
+
+    def now(self) -> None:
+        """End, whoever is still being served."""
+        self._end(0)
 
     def _check(self) -> None:
         if self._server.is_busy:

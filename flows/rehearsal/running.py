@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +24,8 @@ class Running:
     """A started server: its address, its process, and after the end its truth.
 
     A context manager: leaving it stops the server and removes its log, and its truth unless
-    the settings named a file for it.
+    the settings named a file for it. A server whose starter has died ends too: it holds one
+    end of a pipe that only the starter keeps open.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -31,14 +33,17 @@ class Running:
         folder = Path(self._folder.name)
         self._truth_path = Path(settings.truth or folder / "truth.jsonl")
         self._log_path = folder / "stderr.log"
+        lease, self._lease = os.pipe()
         with self._log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "flows.rehearsal", "--settings", "-"],
+            self.process = subprocess.Popen(  # noqa: S603 - our own module, no input in argv
+                _command(lease),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                pass_fds=(lease,),
             )
+        os.close(lease)
         self._send(replace(settings, truth=str(self._truth_path)))
         self.url = self._address()
 
@@ -79,6 +84,7 @@ class Running:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+        os.close(self._lease)
         self._folder.cleanup()
 
     def _send(self, settings: Settings) -> None:
@@ -92,6 +98,11 @@ class Running:
             if " on http://" in line:
                 return line.split(" on ", 1)[1].strip()
         return ""
+
+
+def _command(lease: int) -> list[str]:
+    module = [sys.executable, "-P", "-m", "flows.rehearsal"]
+    return [*module, "--settings", "-", "--lease", str(lease)]
 
 
 def start(settings: Settings | None = None) -> Running:

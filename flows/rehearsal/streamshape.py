@@ -33,6 +33,7 @@ class StreamShape:
     line_end: Literal["lf", "crlf", "cr"] = "lf"
     space_after_colon: bool = True
     multiline_data: bool = False
+    bare_end: bool = False  # the last event lacks the blank line after it
     event_fields: bool = False  # `event:` and `id:` lines beside the data
     comment_every: int = bounded(0, low=0)
     keep_alive_s: float | None = bounded(None, low=0.001)  # comments until the first token

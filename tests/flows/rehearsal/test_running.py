@@ -16,6 +16,13 @@ import pytest
 
 from flows.rehearsal import LifecycleSettings, Settings, StepModel, read_truth, start
 
+STARTER = """
+import time
+from flows.rehearsal import start
+server = start()
+print(server.port, flush=True)
+time.sleep(60)
+"""
 MODULE = [sys.executable, "-P", "-m", "flows.rehearsal"]
 
 
@@ -68,6 +75,22 @@ def test_a_second_signal_ends_a_hanging_server_by_force(connect):
         server.process.send_signal(signal.SIGTERM)
 
         assert server.process.wait(5) == 1
+
+
+def test_a_server_ends_when_its_starter_is_killed(tmp_path):
+    starter = subprocess.Popen(
+        [sys.executable, "-P", "-c", STARTER],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    port = int(starter.stdout.readline())
+    assert _can_connect(port)
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+
+    _eventually(lambda: not _can_connect(port))
 
 
 def test_a_loading_server_answers_503_and_then_serves(connect):

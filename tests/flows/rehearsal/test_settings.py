@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import get_type_hints
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +22,9 @@ from flows.rehearsal import (
     overlaid,
 )
 from flows.rehearsal.collect import collected
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "rehearsal.md"
+GENERAL_FLAGS = {"seed", "port", "model", "truth"}
 
 
 def test_settings_survive_the_way_to_json_and_back():
@@ -145,3 +153,15 @@ def test_what_lies_on_top_wins_and_nothing_else_changes(base, top):
         k: v for k, v in base.items() if k != "a"
     }
     assert overlaid(merged, {"a": top}) == merged
+
+
+def test_every_setting_is_in_the_documentation():
+    documented = set(re.findall(r"`([a-z_]+)`", DOCUMENT.read_text(encoding="utf-8")))
+
+    assert _keys(Settings) | _keys(Rule) | _keys(Failure) <= documented | GENERAL_FLAGS
+
+
+def _keys(cls):
+    kinds = get_type_hints(cls)
+    inner = (_keys(kind) for kind in kinds.values() if is_dataclass(kind))
+    return set(kinds).union(*inner)

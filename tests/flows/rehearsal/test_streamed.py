@@ -264,6 +264,10 @@ def test_the_space_after_data_can_be_missing(answer):
     assert body.startswith(b'data:{"id"')
 
 
+def test_the_last_event_can_lack_its_blank_line(answer):
+    assert answer(stream={"bare_end": True}).body.endswith(b"}\n\ndata: [DONE]")
+
+
 def test_data_can_span_two_lines(answer):
     blocks = answer(stream={"multiline_data": True}).body.decode().split("\n\n")
 
