@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from catalog.best_case import best_tokens_per_hour
 from catalog.placement import Placement
 from catalog.sale import Sale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A candidate that the gates can judge; ``notes`` say what was taken from where."""
+    """A candidate that the gates can judge; ``notes`` say what was taken from where.
+
+    ``best_tokens_per_hour`` is what its placement delivers at the bound.
+    """
 
     name: str
     placement: Placement
+    best_tokens_per_hour: float | None
     sale: Sale
     parity: str = "contract"
     notes: tuple[str, ...] = ()
 
     def with_placement(self, placement: Placement) -> Case:
         """The same candidate placed otherwise."""
-        return replace(self, placement=placement)
+        best = best_tokens_per_hour(placement)
+        return replace(self, placement=placement, best_tokens_per_hour=best)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

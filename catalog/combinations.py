@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from catalog.architecture import Architecture, Precision, precision
+from catalog.best_case import best_tokens_per_hour
 from catalog.capabilities import is_below, newest_release, supported
 from catalog.case import Case
 from catalog.entries import OURS
@@ -17,6 +18,7 @@ from catalog.sale import sale_of
 from catalog.schema import Device, Offer
 from catalog.schema.runtime import DeviceSupport
 
+Placed = tuple[Placement, float | None]
 # Forms in which others publish most open models, where the catalog lists none.
 _USUALLY_PUBLISHED = ("fp8", "int8", "awq_int4", "gguf_q8_0", "gguf_q4_k_m")
 
@@ -35,7 +37,7 @@ class Combinations:
     arch: Architecture
     published: tuple[Precision, ...]
     _software: dict[str, tuple[Software, ...]] = field(default_factory=dict)
-    _placements: dict[Hashable, Placement] = field(default_factory=dict)
+    _placements: dict[Hashable, Placed] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Facts, arch: Architecture) -> Combinations:
@@ -58,16 +60,18 @@ class Combinations:
                 parity = facts.parity(weights, facts.kv)
                 most = software.support.maximum_tensor_parallel if software.support else 0
                 for k in _degrees(offer.device_count, most):
+                    placement, best = self._placement(device, offer, software, k)
                     yield Case(
                         name=f"{name}/tp{k}/{weights.name}/{runtime.name}",
-                        placement=self._placement(device, offer, software, k),
+                        placement=placement,
+                        best_tokens_per_hour=best,
                         sale=sale,
                         parity=parity,
                         notes=notes,
                     )
 
-    def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placement:
-        """The placement; offers that sell the same machine share one."""
+    def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placed:
+        """The placement and its best case; offers that sell the same machine share them."""
         kind = (device.name, offer.link, offer.device_count, k)
         memory = offer.host.memory if device.device_class in CPU_CLASSES else None
         host = (memory.value, offer.source) if memory is not None else None
@@ -81,7 +85,8 @@ class Combinations:
                 k=k,
                 replicas=offer.device_count // k,
             )
-            self._placements[key] = placed(self.facts, self.arch, machine, software, "hub")
+            placement = placed(self.facts, self.arch, machine, software, "hub")
+            self._placements[key] = placement, best_tokens_per_hour(placement)
         return self._placements[key]
 
     def _software_for(self, device: Device) -> tuple[Software, ...]:

@@ -181,7 +181,10 @@ class _Shown:
 def shown(quantity: Quantity, unit: str = "") -> str:
     """The quantity with four significant digits, in ``unit`` where one is given."""
     if quantity.unit in _COUNTED and not unit:
-        return f"{quantity.value:,.0f} {quantity.unit}"
+        one = quantity.value == 1
+        return (
+            f"{quantity.value:,.0f} {quantity.unit.removesuffix('s') if one else quantity.unit}"
+        )
     if not unit:
         return format_value(quantity.value, quantity.unit, digits=4)
     dimension = _DIMENSION[quantity.unit]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from catalog.best_case import best_tokens_per_hour, cost
+from catalog.best_case import cost
 from catalog.case import Case, Unmodelled
 from catalog.gates import Gate, all_gates
 from catalog.gates._answers import unknown
@@ -24,7 +24,6 @@ class Fixed:
 
     placement: Placement
     results: tuple[GateResult, ...]
-    tokens_per_hour: float | None
     assumptions: Assumptions
 
 
@@ -52,7 +51,6 @@ class Judge:
             self._seen[key] = Fixed(
                 placement=case.placement,
                 results=tuple(gate.judge(case) for gate in self.gates if not gate.reads_price),
-                tokens_per_hour=best_tokens_per_hour(case.placement),
                 assumptions=_assumptions(case.placement),
             )
         return self._seen[key]
@@ -70,7 +68,7 @@ def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None
 def _verdict(case: Case, results: tuple[GateResult, ...], fixed: Fixed) -> Verdict:
     place, sale = case.placement, case.sale
     status, decided = deciding(results)
-    tokens = fixed.tokens_per_hour if status is not Status.REJECT else None
+    tokens = case.best_tokens_per_hour if status is not Status.REJECT else None
     least = cost(sale, tokens, Basis.BOUND)
     return Verdict(
         name=case.name,

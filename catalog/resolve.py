@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from catalog.architecture import KvPrecision, Precision, kv_precision, precision
+from catalog.best_case import best_tokens_per_hour
 from catalog.capabilities import newest_release, supported
 from catalog.case import Case, Unmodelled
 from catalog.entries import OURS, Kind
@@ -70,9 +71,11 @@ def resolve(facts: Facts, candidate: Candidate) -> Case | Unmodelled:
     placement = _placement(facts, named)
     if placement is None:
         return _unmodelled(facts, named, notes)
+    notes += tuple(_above_peak(placement))
     return Case(
         name=candidate.name,
         placement=placement,
+        best_tokens_per_hour=best_tokens_per_hour(placement),
         sale=named.sale,
         parity=facts.parity(named.weights, named.kv),
         notes=notes,
@@ -128,18 +131,21 @@ def _sale(facts: Facts, candidate: Candidate, offer: Offer | None) -> Sale:
 
 def _check_counts(named: Named) -> None:
     candidate, offer = named.candidate, named.offer
-    there = offer.device_count if offer is not None else candidate.device_count
-    ranks = candidate.tensor_parallel * candidate.data_parallel * named.replicas
-    wanted = max(candidate.device_count, ranks)
-    if offer is None and candidate.replicas_per_host is not None:
-        there = max(there, ranks)
+    if candidate.replicas_per_host is None or offer is None or _spans_hosts(named):
+        return
+    there = offer.device_count
+    wanted = candidate.tensor_parallel * candidate.data_parallel * named.replicas
     if wanted > there:
         raise CatalogError(
             f"candidate {candidate.name!r}",
-            f"{wanted} devices are wanted and one host has {there}",
-            "Several hosts per candidate are not modelled: lower device_count, the parallel "
-            "degrees or replicas_per_host, or measure the fleet as an endpoint",
+            f"{named.replicas} replicas want {wanted} devices and {candidate.offer!r} has {there}",
+            "Lower replicas_per_host or the parallel degrees",
         )
+
+
+def _spans_hosts(named: Named) -> bool:
+    offer = named.offer
+    return offer is not None and named.candidate.device_count > offer.device_count
 
 
 def _gap(facts: Facts, named: Named) -> str:
@@ -149,6 +155,8 @@ def _gap(facts: Facts, named: Named) -> str:
         return "an endpoint is measured as it stands: nothing is known of its hardware"
     if named.device is None:
         return f"the device of host {candidate.host!r}; name one of the catalog"
+    if _spans_hosts(named):
+        return "not modelled: several hosts; measure the fleet as an endpoint"
     for key, layout in _NOT_MODELLED.items():
         if getattr(candidate, key) > 1:
             return f"not modelled: {layout}"
@@ -240,6 +248,17 @@ def _notes(facts: Facts, named: Named) -> Iterator[str]:
         used = candidate.tensor_parallel * candidate.data_parallel * named.replicas
         if used < offer.device_count:
             yield f"the price is that of all {offer.device_count} devices; {used} are used"
+
+
+def _above_peak(placement: Placement) -> Iterator[str]:
+    """Assumed rates that no such device can reach."""
+    pairs = (
+        (placement.achieved_bandwidth, placement.device.memory_bandwidth),
+        (placement.achieved_compute, placement.peak),
+    )
+    for assumed, peak in pairs:
+        if assumed is not None and peak is not None and assumed.value > peak.value:
+            yield f"the assumed {assumed} is above the peak of {peak}"
 
 
 def origins(facts: Facts, named: Named) -> Iterator[str]:

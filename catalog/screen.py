@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.combinations import Combinations
@@ -78,6 +78,12 @@ class Screen:
     contract: ContractSummary
     candidates: tuple[Verdict, ...]
     all_offers: bool = False
+    primary: Verdict | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first = (each for each in self.candidates if Rank.PRIMARY in each.ranks)
+        object.__setattr__(self, "primary", next(first, None))
+
     commitments: tuple[str, ...] = ("on-demand",)
 
     @property
@@ -89,11 +95,6 @@ class Screen:
     def survivors(self) -> tuple[Verdict, ...]:
         """Candidates that no bound rejects."""
         return tuple(c for c in self.candidates if c.verdict is not Status.REJECT)
-
-    @property
-    def primary(self) -> Verdict | None:
-        """The paper's first choice; None when nothing passes."""
-        return next((c for c in self.candidates if Rank.PRIMARY in c.ranks), None)
 
     def to_json(self) -> dict[str, Any]:
         """The screen as ``--json`` prints it."""

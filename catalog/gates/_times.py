@@ -46,6 +46,12 @@ class Times:
         least = self.roof.known_s
         return self.limit_s is not None and least is not None and least > self.limit_s
 
+    @property
+    def is_violated_by_memory(self) -> bool:
+        """Whether moving the bytes alone already exceeds the limit."""
+        alone = self.roof.memory_alone_s
+        return self.limit_s is not None and alone is not None and alone > self.limit_s
+
     def judged(self, doubts: tuple[str, ...]) -> tuple[Status, float | None]:
         """Status and margin; ``doubts`` name unverified facts that the bound rests on."""
         least = self.roof.known_s

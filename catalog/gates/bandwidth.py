@@ -35,10 +35,11 @@ NAME = "bandwidth"
 _FORMULA = "max((W_read + B·KV − on-chip caches) / peak bandwidth, step FLOPs / peak FLOP/s)"
 _OFFLINE = " / B"
 _WORKING = (
-    "bound: max(({weights_read:GB} + {kv_moved:GB} − {on_chip_cache:MB}) / {peak_bandwidth}, "
-    "{step_flops} / {peak_compute}) at B = {batch} and {tokens_per_step} per step gives "
-    "{bound}, limit {limit}; assumption: {assumed_step_bytes:GB} / {achieved_bandwidth} gives "
-    "{assumption}; intensity {intensity}, ridge point {ridge_point}: {regime}"
+    "{unit}, bound: max(({weights_read:GB} + {kv_moved:GB} − {on_chip_cache:MB}) / "
+    "{peak_bandwidth}, {step_flops} / {peak_compute}) at B = {batch} and {tokens_per_step} per "
+    "step gives {bound}, limit {limit}; assumption: {assumed_step_bytes:GB} / "
+    "{achieved_bandwidth} gives {assumption}; intensity {intensity}, ridge point "
+    "{ridge_point}: {regime}"
 )
 _BECAUSE = {
     Status.PASS: "{bound} at the peak rates, {assumption} by assumption; {limit} are allowed",
@@ -47,6 +48,7 @@ _BECAUSE = {
     Status.UNKNOWN: "unknown: {missing}",
     Status.NOT_APPLICABLE: "the contract limits no time per token",
 }
+_BY_ARITHMETIC = "{bound} even at the peak of {peak_compute}; {limit} are allowed"
 _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
 
 
@@ -68,12 +70,28 @@ def judge(case: Case) -> GateResult:
         limit=times.limit,
         margin=margin,
         formula=_FORMULA + (_OFFLINE if offline else ""),
-        open_questions=("acceptance of draft tokens",) if place.draft_tokens else (),
-        because=_DOUBTED if doubts else _BECAUSE[status],
+        open_questions=_open(place),
+        because=_because(status, times, doubts),
         working=_WORKING,
         rule=hardware_rule(place),
         figured=partial(_figures, place, batch, guess, doubts),
     )
+
+
+def _open(place: Placement) -> tuple[str, ...]:
+    questions = {
+        "acceptance of draft tokens": place.draft_tokens > 0,
+        "reading offloaded weights over the host's link": place.offload is not None,
+    }
+    return tuple(question for question, is_open in questions.items() if is_open)
+
+
+def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
+    if doubts:
+        return _DOUBTED
+    if status is Status.REJECT and not times.is_violated_by_memory:
+        return _BY_ARITHMETIC
+    return _BECAUSE[status]
 
 
 def _figures(place: Placement, batch: int, guess: int, doubts: tuple[str, ...]) -> Figures:
@@ -112,7 +130,7 @@ def _doubts(place: Placement, times: Times, batch: int) -> tuple[str, ...]:
     """Unverified facts without which the bound would not exceed the limit."""
     doubts, limit = model_doubt(place), times.limit_s or 0.0
     alone = times.roof.memory_alone_s
-    if alone is None or alone <= limit:
+    if alone is None or not times.is_violated_by_memory:
         return doubts + unverified({"peak compute": place.peak})
     device = place.device
     doubts += unverified({"peak bandwidth": device.memory_bandwidth})
@@ -147,7 +165,11 @@ def _inputs(place: Placement, batch: int, guess: int) -> tuple[Input, ...]:
 def _details(place: Placement, batch: int) -> dict[str, Quantity | str]:
     """Intensity, ridge point, regime, and the batch where arithmetic takes over."""
     moved, flops = step_bytes(place, batch), step_flops(place, batch)
-    details: dict[str, Quantity | str] = {"intensity": bound(flops / moved, "FLOP/B")}
+    offline = place.terms.kind == "offline"
+    details: dict[str, Quantity | str] = {
+        "unit": "a step's time for each of its tokens" if offline else "a step's time",
+        "intensity": bound(flops / moved, "FLOP/B"),
+    }
     rate, peak = place.device.memory_bandwidth, place.peak
     if rate is None or peak is None:
         return details

@@ -23,6 +23,10 @@ ORDER = 3
 NAME = "compute"
 _FORMULA = "max(prefill FLOPs / peak FLOP/s, (W_read − on-chip caches) / peak bandwidth)"
 _OFFLINE_FORMULA = "(prefill FLOPs + O · FLOPs per token) / peak FLOP/s"
+_OFFLINE_WORKING = (
+    "bound: {work} / {peak_compute} gives {bound} per request, limit {limit}; "
+    "assumption: {assumed_work} / {achieved_compute} gives {assumption}"
+)
 _WORKING = (
     "bound: {work} / {peak_compute}, not below {weights_read:GB} / {peak_bandwidth}, gives "
     "{bound}, limit {limit}; assumption: {assumed_work} / {achieved_compute} gives {assumption}"
@@ -34,13 +38,15 @@ _BECAUSE = {
     Status.UNKNOWN: "unknown: {missing}",
     Status.NOT_APPLICABLE: "the contract limits no time to the first token",
 }
+_BY_MEMORY = "{bound} even at the peak of {peak_bandwidth}; {limit} are allowed"
 _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
 
 
 def judge(case: Case) -> GateResult:
     """Whether the prompt, or an offline request, can be computed in time."""
     place = case.placement
-    times = _offline(place) if place.terms.kind == "offline" else _first_token(place)
+    offline = place.terms.kind == "offline"
+    times = _offline(place) if offline else _first_token(place)
     doubts = _doubts(place, times) if times.is_violated else ()
     status, margin = times.judged(doubts)
     return GateResult(
@@ -51,12 +57,25 @@ def judge(case: Case) -> GateResult:
         assumption=times.assumption,
         limit=times.limit,
         margin=margin,
-        formula=_OFFLINE_FORMULA if place.terms.kind == "offline" else _FORMULA,
-        because=_DOUBTED if doubts else _BECAUSE[status],
-        working=_WORKING,
+        formula=_OFFLINE_FORMULA if offline else _FORMULA,
+        because=_because(status, times, doubts),
+        working=_OFFLINE_WORKING if offline else _WORKING,
         rule=hardware_rule(place),
         figured=partial(_figures, place, doubts),
     )
+
+
+def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
+    if doubts:
+        return _DOUBTED
+    if status is Status.REJECT and not _by_arithmetic(times):
+        return _BY_MEMORY
+    return _BECAUSE[status]
+
+
+def _by_arithmetic(times: Times) -> bool:
+    compute_s = times.roof.compute_s
+    return compute_s is not None and compute_s > (times.limit_s or 0.0)
 
 
 def _figures(place: Placement, doubts: tuple[str, ...]) -> Figures:
@@ -99,9 +118,7 @@ def _clause(place: Placement) -> str:
 
 def _doubts(place: Placement, times: Times) -> tuple[str, ...]:
     """Unverified facts of the side that exceeds the limit."""
-    compute_s = times.roof.compute_s
-    by_arithmetic = compute_s is not None and compute_s > (times.limit_s or 0.0)
-    return side_doubts(place, memory=not by_arithmetic)
+    return side_doubts(place, memory=not _by_arithmetic(times))
 
 
 def _inputs(place: Placement) -> tuple[Input, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from catalog.best_case import assumed_tokens_per_hour, best_tokens_per_hour, cost
+from catalog.best_case import assumed_tokens_per_hour, cost
 from catalog.case import Case
 from catalog.gates._answers import assumed, bound, compared, unknown
 from catalog.quantity import Basis, Quantity
@@ -30,7 +30,7 @@ _FIRM = (Basis.SPECIFICATION, Basis.MEASUREMENT)
 def judge(case: Case) -> GateResult:
     """Whether the best case costs less than the ceiling, if the contract states one."""
     sale, ceiling = case.sale, case.placement.terms.cost_ceiling
-    least = cost(sale, best_tokens_per_hour(case.placement), Basis.BOUND)
+    least = cost(sale, case.best_tokens_per_hour, Basis.BOUND)
     clause = f"at most {ceiling}" if ceiling is not None else "no cost ceiling"
     if ceiling is not None and (least is None or least.unit != ceiling.unit):
         return unknown(NAME, _missing(case, ceiling), clause=clause, formula=_FORMULA)
@@ -77,7 +77,7 @@ def _inputs(case: Case) -> tuple[Input, ...]:
     named = {
         "price": case.sale.price,
         "engines": bound(case.placement.engines, "engines"),
-        "tokens_per_hour": _tokens(best_tokens_per_hour(case.placement), Basis.BOUND),
+        "tokens_per_hour": _tokens(case.best_tokens_per_hour, Basis.BOUND),
     }
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
 

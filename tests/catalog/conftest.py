@@ -12,7 +12,7 @@ from catalog.entries import Catalog
 from catalog.load import load_catalog
 from catalog.schema import Campaign, Device, Runtime
 from catalog.schema.fields import Source
-from catalog.screen import Screen, screen
+from catalog.screen import Screen, screen, screen_all_offers
 from deploy_templates.registry import load_runtimes
 
 LLAMA = "meta-llama/Meta-Llama-3-8B-Instruct"
@@ -106,6 +106,21 @@ def vote(
         **more: Any,
     ) -> Screen:
         return screen(campaign(contract, *candidates, **more), catalog, runtimes, day)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def vote_all(
+    shipped: Catalog,
+    runtimes: Mapping[str, Runtime],
+    campaign: Callable[..., Campaign],
+    today: dt.date,
+) -> Callable[..., Screen]:
+    """The screen of every offer of the shipped catalog, or of another one."""
+
+    def run(contract: Mapping[str, Any], catalog: Catalog = shipped, **more: Any) -> Screen:
+        return screen_all_offers(campaign(contract, **more), catalog, runtimes, today)
 
     return run
 
