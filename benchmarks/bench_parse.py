@@ -111,7 +111,8 @@ def main() -> None:
         seconds, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu
         parsed = len(columns.chunk_tokens)
         print(
-            f"{name:28} {parsed:>9,} chunks of {len(chunks[-1])} bytes in {seconds:.3f} s ({cpu_s:.3f} s of CPU)"
+            f"{name:28} {parsed:>9,} chunks of {len(chunks[-1])} bytes in {seconds:.3f} s"
+            f" ({cpu_s:.3f} s of CPU)"
         )
 
 

@@ -124,14 +124,14 @@ def columns_of(
 ) -> RequestColumns:
     """Return the columns of one shard's parsed requests; in `lists` None is unknown."""
     count = len(lists["sequence"])
-    constant = {
+    constant: dict[str, list[Any]] = {
         "run": [run] * count,
         "cell": [cell] * count,
         "replication": [replication] * count,
         "launch": [launch] * count,
         "shard": [shard] * count,
     }
-    every = {**constant, **lists}
+    every: Mapping[str, Sequence[Any]] = {**constant, **lists}
     return RequestColumns(
         **{name: _array(every[name], FIELD_TYPES[name]) for name in FIELD_TYPES}
     )

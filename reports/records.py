@@ -45,6 +45,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
 SCHEMA: Final = pa.schema(
     [(name, _TYPES[FIELD_TYPES[name]]) for name in (*ROW_FIELDS, *RAGGED)]
 )
+_ROWS_AT_ONCE: Final = 50_000  # what a reader holds decoded and undecoded at a time
 _UPGRADES: dict[int, Callable[[pa.Table], pa.Table]] = {}  # from that version to the next
 
 
@@ -79,6 +80,7 @@ def write_records(path: Path, records: Records) -> None:
                 table,
                 file,
                 compression="zstd",
+                row_group_size=_ROWS_AT_ONCE,
                 use_dictionary=[name for name, kind in FIELD_TYPES.items() if kind == "Texts"],
                 use_byte_stream_split=[f"{name}.list.element" for name in RAGGED],
             )
@@ -136,7 +138,11 @@ def read_records(path: Path) -> Records:
             raise RecordsError(
                 str(path), f"has no column {name}", "Measure again, or restore the file."
             )
-    return Records(columns=_columns(path, table), anchor=anchor)
+    by_name = {name: table.column(name) for name in SCHEMA.names}
+    del table  # so that each column is freed once it is converted
+    columns = _columns(path, by_name)
+    pa.default_memory_pool().release_unused()  # decoding took as much memory as the columns
+    return Records(columns=columns, anchor=anchor)
 
 
 def _head(path: Path, table: pa.Table) -> tuple[int, Anchor]:
@@ -164,27 +170,30 @@ def _upgraded(path: Path, table: pa.Table, version: int) -> pa.Table:
     return table
 
 
-def _columns(path: Path, table: pa.Table) -> RequestColumns:
-    try:
-        table = table.select(SCHEMA.names).cast(SCHEMA)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise RecordsError(
-            str(path), f"has a column of another type: {error}", "Restore the file."
-        ) from error
+def _columns(path: Path, by_name: dict[str, pa.ChunkedArray]) -> RequestColumns:
     values: dict[str, Any] = {}
+    for name, offsets_name in RAGGED.items():
+        column = _typed(path, name, by_name.pop(name))
+        counts = pc.list_value_length(column).fill_null(0).to_numpy()
+        values[offsets_name] = offsets_of(counts)
+        values[name] = pc.list_flatten(column).to_numpy()
     for name in ROW_FIELDS:
-        column = table.column(name)
+        column = _typed(path, name, by_name.pop(name))
         if FIELD_TYPES[name] == "Texts":
             values[name] = _texts(column)
         else:
             filled = column.fill_null(NULL) if FIELD_TYPES[name] == "Ints" else column
             values[name] = filled.to_numpy()
-    for name, offsets_name in RAGGED.items():
-        column = table.column(name)
-        counts = pc.list_value_length(column).fill_null(0).to_numpy()
-        values[offsets_name] = offsets_of(counts)
-        values[name] = pc.list_flatten(column).to_numpy()
     return RequestColumns(**values)
+
+
+def _typed(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(SCHEMA.field(name).type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise RecordsError(
+            str(path), f"has a column {name} of another type: {error}", "Restore the file."
+        ) from error
 
 
 def _texts(column: pa.ChunkedArray) -> Texts:

@@ -7,6 +7,7 @@ A one-sided 95% upper bound therefore exists from n = 59 for p95 and n = 299 for
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -59,14 +60,14 @@ def bound_ranks(
 ) -> tuple[int | None, int | None]:
     """Return the ranks (from 1) whose values bound the percentile from below and above."""
     share = float(Fraction(str(percent)) / 100)
-    # chance[k - 1]: that the k-th smallest value is not below the percentile.
-    chance = bdtr(np.arange(count), count, share) if count else np.array([])
-    above = np.flatnonzero(chance >= level)
-    below = np.flatnonzero(chance <= 1 - level)
-    return (
-        int(below[-1]) + 1 if len(below) else None,
-        int(above[0]) + 1 if len(above) else None,
-    )
+
+    def chance(below: int) -> float:
+        """Of `below` values or fewer under the percentile: it rises with `below`."""
+        return float(bdtr(below, count, share))
+
+    low = bisect_right(range(count), 1 - level, key=chance)
+    high = bisect_left(range(count), level, key=chance)
+    return low or None, high + 1 if high < count else None
 
 
 def percentile_bounds(
