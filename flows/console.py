@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from reports.tables import Cell, Table
 
@@ -49,7 +50,7 @@ class Console:
     def _wrapped(self, line: str, indent: str) -> str:
         return textwrap.fill(
             line,
-            _WIDTH,
+            min(_WIDTH, shutil.get_terminal_size().columns),
             initial_indent=indent,
             subsequent_indent=indent + "  ",
             break_long_words=False,
@@ -66,8 +67,12 @@ class Console:
             title=Text(_printable(table.title)), title_justify="left", box=SIMPLE_HEAD
         )
         for column in table.columns:
-            justify: Literal["left", "right"] = "right" if column.right else "left"
-            framed.add_column(Text(_printable(column.title)), justify=justify)
+            framed.add_column(
+                Text(_printable(column.title)),
+                justify="right" if column.right else "left",
+                no_wrap=column.right,
+                overflow="fold",
+            )
         for row in table.rows:
             framed.add_row(*(_styled(cell) for cell in row))
         Rich(file=self._stream, highlight=False).print(framed)

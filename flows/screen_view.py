@@ -93,7 +93,8 @@ def _show_part(console: Console, title: str, lines: Sequence[str]) -> None:
 
 def _explanation(candidate: Verdict, gate: GateResult) -> Iterator[str]:
     margin = f", margin {percent(gate.margin)}" if gate.margin is not None else ""
-    yield f"{gate_title(gate.gate)}: {WORDS[gate.status]}{margin}; {gate.reason}".rstrip("; ")
+    reason = gate.reason.removeprefix("unknown: ")
+    yield f"{gate_title(gate.gate)}: {WORDS[gate.status]}{margin}; {reason}".rstrip("; ")
     if gate.status is Status.NOT_APPLICABLE:
         return
     if gate.formula:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from catalog.verdict import Status, Verdict
 from reports.phrases import names
 
-_STALE = "its price is older than 90 days and cannot decide a signoff"
-
 
 def open_lines(candidates: Sequence[Verdict]) -> tuple[str, ...]:
     """What no paper can say of the survivors among ``candidates``, each once."""
@@ -22,14 +20,13 @@ def open_lines(candidates: Sequence[Verdict]) -> tuple[str, ...]:
 
 def fact_lines(candidates: Sequence[Verdict]) -> tuple[str, ...]:
     """Stale prices, unverified figures, versions not pinned, entries of the user's own."""
-    stale = [(c.name, _STALE) for c in candidates if c.stale]
     notes = [(c.name, note) for c in candidates for note in c.notes]
     doubtful = [
         (c.name, f"unverified: {', '.join(found)}")
         for c in candidates
         if (found := unverified(c))
     ]
-    return _grouped([*stale, *doubtful, *notes], len(candidates))
+    return _grouped([*notes, *doubtful], len(candidates))
 
 
 def unverified(verdict: Verdict) -> tuple[str, ...]:

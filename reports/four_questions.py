@@ -49,13 +49,18 @@ def four_answers(screen: Screen) -> tuple[Answer, ...]:
 
 def why_measure(screen: Screen) -> tuple[str, ...]:
     """Why a load test stays mandatory, from the numbers of the choice."""
-    chosen = screen.primary or next(iter(screen.survivors), None)
+    chosen = screen.primary or min(screen.survivors, key=_doubt, default=None)
     if chosen is None:
         return (
             "Nothing is left to measure: no load test can beat a bound.",
             "A load test becomes mandatory as soon as the contract or the list changes.",
         )
     return tuple(_why_measure(screen, chosen))
+
+
+def _doubt(candidate: Verdict) -> int:
+    """How far a survivor's verdict is from a pass."""
+    return (Status.PASS, Status.UNLIKELY, Status.UNKNOWN).index(candidate.verdict)
 
 
 def _eliminations(screen: Screen) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from catalog.facts import PARITY
@@ -48,11 +48,22 @@ def _separate(candidates: Sequence[Verdict]) -> tuple[Line, ...]:
     return tuple(Line(candidates=(candidate,)) for candidate in candidates)
 
 
-def merged(candidates: Sequence[Verdict]) -> tuple[Line, ...]:
-    """Rows in the order of their first candidate, runtimes that judge alike in one."""
+def merged(candidates: Iterable[Verdict], limit: int = 0) -> tuple[Line, ...]:
+    """The first ``limit`` rows (0 for all), runtimes that judge alike in one.
+
+    Candidates come in the order of their cost, and what is alike costs the same: once the
+    rows are full and the cost has changed, no row can grow any more.
+    """
     rows: dict[tuple[object, ...], list[Verdict]] = {}
+    cost: float | None = None
     for candidate in candidates:
-        rows.setdefault(_alike(candidate), []).append(candidate)
+        is_full = limit and len(rows) >= limit
+        if is_full and candidate.best_usd_per_1m_output != cost:
+            break
+        key = _alike(candidate)
+        if not is_full or key in rows:
+            rows.setdefault(key, []).append(candidate)
+            cost = candidate.best_usd_per_1m_output
     return tuple(Line(candidates=tuple(row)) for row in rows.values())
 
 
@@ -79,16 +90,15 @@ def best(screen: Screen, limit: int) -> tuple[Line, ...]:
     """
     if not screen.all_offers:
         return _separate(screen.candidates)
-    rows = merged([c for c in screen.candidates if _at_contract(c)])
-    return rows[:limit] if limit else rows
+    return merged((c for c in screen.candidates if _at_contract(c)), limit)
 
 
 def needing_proof(screen: Screen, limit: int) -> tuple[Line, ...]:
     """The first rows of those off the contract's precision, where every offer stands."""
     if not screen.all_offers:
         return ()
-    rows = merged([c for c in screen.candidates if not _at_contract(c)])
-    return rows[: max(1, limit // _SHARE_APART)] if limit else rows
+    places = max(1, limit // _SHARE_APART) if limit else 0
+    return merged((c for c in screen.candidates if not _at_contract(c)), places)
 
 
 def _at_contract(verdict: Verdict) -> bool:

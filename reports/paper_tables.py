@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from catalog.facts import PARITY
 from catalog.screen import Screen
 from catalog.verdict import GateResult, Status, Verdict
 from reports.lines import Line
@@ -32,7 +33,6 @@ _VERDICTS = (
     Column(title="candidate"),
     Column(title="layout"),
     Column(title="runtime"),
-    Column(title="precision"),
     Column(title="verdict"),
     Column(title="rank"),
     Column(title="decided by"),
@@ -78,22 +78,31 @@ def _verdict_row(line: Line) -> tuple[Cell, ...]:
     return (
         Cell(text=line.name),
         Cell(text=layout(first), detail=first.offer or ""),
-        Cell(text=line.engines),
-        Cell(text=first.precision or "–", detail=_parity(first)),
+        Cell(text=line.engines, detail=_precision(first)),
         Cell(text=WORDS[first.verdict], meaning=MEANING[first.verdict]),
         Cell(text=line.ranks or "–"),
         Cell(text=_decided(first), detail=first.clause or ""),
         Cell(text=money(first.price_usd_per_hour, "/h"), detail=_staleness(first)),
-        Cell(text=money(first.best_usd_per_1m_output)),
+        Cell(text=money(first.best_usd_per_1m_output), detail=_stated_per_token(first)),
     )
 
 
-def _parity(candidate: Verdict) -> str:
-    return "" if candidate.parity == "contract" else candidate.parity
+def _precision(candidate: Verdict) -> str:
+    """Weights, KV cache where it differs, and whether quality must be proven."""
+    formats = [candidate.precision or "", candidate.kv_precision or ""]
+    words = list(dict.fromkeys(word for word in formats if word))
+    proof = [] if candidate.parity == PARITY else [candidate.parity]
+    return ", ".join(["/".join(words), *proof]) if words else ""
 
 
 def _decided(candidate: Verdict) -> str:
     return gate_name(candidate.decided_by) if candidate.decided_by else "–"
+
+
+def _stated_per_token(candidate: Verdict) -> str:
+    """Marks a price per token, which is stated and no bound."""
+    is_stated = candidate.best_tokens_per_hour is None
+    return "stated" if is_stated and candidate.best_usd_per_1m_output is not None else ""
 
 
 def _staleness(candidate: Verdict) -> str:

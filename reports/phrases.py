@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from catalog.quantity import Basis, Dimension, Quantity, convert, format_value, significant
@@ -37,6 +38,7 @@ _LESSON = {
     "t_prefill": "t_prefill",
     "break_even_alpha": "break-even α",
 }
+_TRAILING_ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
 _LATENCY = {"s": 1e3, "ms": 1.0}
 
 
@@ -69,11 +71,12 @@ def lesson_figures(gate: GateResult) -> str:
 
 
 def plain(quantity: Quantity) -> str:
-    """The quantity as a person writes it: ``1,000 ms``, ``25 ms``, ``95%``, ``384 GiB``."""
+    """The quantity as a person writes it: ``1,000 ms``, ``25 ms``, ``95%``, ``$4.50/h``."""
     if quantity.unit in _LATENCY:
-        return f"{_short(significant(quantity.value * _LATENCY[quantity.unit], 4))} ms"
-    number, joint, unit = format_value(quantity.value, quantity.unit, 4).partition(" ")
-    return _short(number) + joint + unit
+        return _trimmed(significant(quantity.value * _LATENCY[quantity.unit], 4)) + " ms"
+    if quantity.unit[:3].isupper() and "/" in quantity.unit:
+        return format_value(quantity.value, quantity.unit)
+    return _trimmed(format_value(quantity.value, quantity.unit, 4))
 
 
 def percent(share: float) -> str:
@@ -128,7 +131,6 @@ def decisive_basis(gate: GateResult) -> Basis | None:
     return worse.basis
 
 
-def _short(number: str) -> str:
-    digits, percent_sign = number.removesuffix("%"), number.endswith("%")
-    shortened = digits.rstrip("0").rstrip(".") if "." in digits else digits
-    return shortened + ("%" if percent_sign else "")
+def _trimmed(text: str) -> str:
+    """``text`` without the zeros at the end of its decimals."""
+    return _TRAILING_ZEROS.sub(lambda found: f".{found[1]}" if found[1] else "", text)

@@ -15,6 +15,7 @@ from reports.phrases import (
     gate_title,
     layout,
     money,
+    names,
     percent,
     plain,
     usable,
@@ -41,7 +42,8 @@ def elimination(verdict: Verdict) -> str:
         Status.UNLIKELY: "is unlikely at",
         Status.UNKNOWN: "cannot be judged at",
     }[verdict.verdict]
-    text = f"{verdict.name} {verb} {gate_title(verdict.decided_by or '')}: {verdict.reason}"
+    reason = verdict.reason.removeprefix("unknown: ")
+    text = f"{verdict.name} {verb} {gate_title(verdict.decided_by or '')}: {reason}"
     return text + _also_assumed(verdict) + "."
 
 
@@ -241,13 +243,23 @@ def _by(figure: Quantity) -> str:
 
 
 def _no_choice(screen: Screen) -> str:
-    if not screen.candidates:
-        return "The file names no candidate: add some, or screen with --all-offers."
     if not screen.survivors:
         return "Nothing survives: a bound rejects every candidate, so measuring cannot help."
+    passing = [c for c in screen.candidates if c.verdict is Status.PASS]
+    unproven = [c.name for c in passing if c.parity != PARITY]
+    if unproven:
+        return (
+            f"No candidate at the contract's precision passes every gate. {names(unproven)} "
+            "would, but at another precision: quality must be proven first."
+        )
+    if passing:
+        return (
+            f"{names([c.name for c in passing])} passes every gate, but its price is of a kind "
+            "that the campaign does not rank (commitments: in the file)."
+        )
     return (
         "No candidate passes every gate. Those that no bound rejects can still be measured, "
-        "when the campaign says so (screening: in the file, or --include-unlikely)."
+        "if the campaign says so (screening: in the file)."
     )
 
 

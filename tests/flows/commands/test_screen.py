@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -9,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.load import load_campaign, load_catalog
+from catalog.screen import Screen, screen_all_offers
+from catalog.verdict import Rank, Status
+from deploy_templates.registry import load_runtimes
 from flows.cli import run
 
 ROOT = Path(__file__).parents[3]
@@ -57,6 +62,12 @@ def as_json(capsys, *arguments: str) -> dict[str, dict]:
     """The candidates of ``--json`` by their names."""
     found = json.loads(screened(capsys, *arguments, "--json"))
     return {candidate["name"]: candidate for candidate in found["candidates"]}
+
+
+def of_all_offers(path: str) -> Screen:
+    """The screen of every offer, without a process around it."""
+    campaign, day = load_campaign(Path(path)), dt.date(2026, 9, 1)
+    return screen_all_offers(campaign, load_catalog(), load_runtimes(), day)
 
 
 def gate(candidate: dict, name: str) -> dict:
@@ -118,22 +129,15 @@ def test_a_cpu_wins_the_offline_job(capsys) -> None:
 
 
 def test_the_offline_comment_is_right_about_what_would_change_it(capsys) -> None:
-    cpu = as_json(capsys, OFFLINE)["xeon-at-night"]["best_usd_per_1m_output"]
-    node = as_json(capsys, OFFLINE)["gpu-node"]
+    found = as_json(capsys, OFFLINE)
+    cpu, node = found["xeon-at-night"], found["gpu-node"]
     busy_all_night = 52_000 / (4 * 365 * 10) + 0.96
     node_cost = node["best_usd_per_1m_output"] * busy_all_night / node["price_usd_per_hour"]
-    rented = as_json(capsys, OFFLINE, "--all-offers")
-    cheapest = min(
-        each["best_usd_per_1m_output"]
-        for each in rented.values()
-        if each["verdict"] == "pass"
-        and each["device_count"] == 1
-        and each["parity"] == "contract"
-        and each["best_usd_per_1m_output"] is not None
-    )
+    rented = of_all_offers(OFFLINE).primary
 
-    assert node_cost < cpu
-    assert cheapest < cpu
+    assert node_cost < cpu["best_usd_per_1m_output"]
+    assert rented.device_count == 1
+    assert rented.best_usd_per_1m_output < cpu["best_usd_per_1m_output"]
 
 
 def test_a_pipe_gets_plain_aligned_text_that_is_the_same_every_time(capsys) -> None:
@@ -188,16 +192,23 @@ def test_all_offers_show_the_best_and_count_the_rest(capsys) -> None:
     assert " at gate 2 (bandwidth)." in text
 
 
-def test_all_offers_give_thousands_of_combinations_rejects_last(capsys) -> None:
-    found = list(as_json(capsys, CANONICAL, "--all-offers").values())
-    rejected = [each["verdict"] == "reject" for each in found]
-    costs = [each["best_usd_per_1m_output"] for each in found if each["verdict"] != "reject"]
+def test_all_offers_give_thousands_of_combinations_rejects_last() -> None:
+    found = of_all_offers(CANONICAL).candidates
+    rejected = [each.verdict is Status.REJECT for each in found]
+    costs = [each.best_usd_per_1m_output for each in found]
     priced = [cost for cost in costs if cost is not None]
 
     assert len(found) >= 2_000
     assert rejected == sorted(rejected)
     assert priced == sorted(priced)
-    assert sum("primary" in each["ranks"] for each in found) == 1
+    assert sum(Rank.PRIMARY in each.ranks for each in found) == 1
+
+
+@pytest.mark.e2e
+def test_the_json_of_all_offers_holds_every_candidate(capsys) -> None:
+    found = as_json(capsys, CANONICAL, "--all-offers")
+
+    assert len(found) == len(of_all_offers(CANONICAL).candidates)
 
 
 def test_nothing_survives_ends_with_3_and_still_says_why(hopeless, capsys) -> None:
@@ -236,7 +247,7 @@ def test_prices_grow_stale_after_ninety_days(tmp_path, capsys) -> None:
 
     assert fresh[0] == stale[0] == 0
     assert "stale" not in fresh[1]
-    assert "older than 90 days and cannot decide a signoff" in stale[1]
+    assert "the price is older than 90 days: it cannot decide a signoff" in stale[1]
 
 
 def test_a_users_own_entry_wins_and_is_shown_as_theirs(tmp_path, capsys) -> None:
