@@ -39,6 +39,7 @@ _LESSON = {
     "break_even_alpha": "break-even α",
 }
 _TRAILING_ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
+_MONEY = re.compile(r"[A-Z]{3}(/|\Z)")
 _LATENCY = {"s": 1e3, "ms": 1.0}
 
 
@@ -74,7 +75,7 @@ def plain(quantity: Quantity) -> str:
     """The quantity as a person writes it: ``1,000 ms``, ``25 ms``, ``95%``, ``$4.50/h``."""
     if quantity.unit in _LATENCY:
         return _trimmed(significant(quantity.value * _LATENCY[quantity.unit], 4)) + " ms"
-    if quantity.unit[:3].isupper() and "/" in quantity.unit:
+    if _MONEY.match(quantity.unit):
         return format_value(quantity.value, quantity.unit)
     return _trimmed(format_value(quantity.value, quantity.unit, 4))
 
