@@ -34,6 +34,7 @@ def document_of(summary: CellSummary, files: CellFiles) -> dict[str, Any]:
         **summary.to_json(),
         **{key: account[key] for key in ("cell", "replication", "seed", "prompts", "server")},
         "connections": [shard["connections"] for shard in account["shards"]],
+        "plan_ran_out": any(shard["client"]["plan_ran_out"] for shard in account["shards"]),
     }
 
 

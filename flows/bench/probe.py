@@ -23,7 +23,7 @@ _SHORT: Final = 24
 _LONG: Final = 280
 # Ordinary tokens of every large vocabulary; then of a tiny one, as test models have.
 _TOKEN_RANGES: Final = ((1000, 10_999), (32, 159))
-_MOST_ADDED: Final = 64  # more than this around token ids means they were taken for text
+_MOST_ADDED: Final = 8  # more than this around token ids means they were taken for text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

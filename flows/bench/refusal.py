@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,10 @@ def _message(answer: Answer) -> str:
 
 
 def _is_about_model(answer: Answer, message: str, model: str) -> bool:
-    return model in message or "model_not_found" in answer.text
+    """True for the two ways in which servers say that they serve another model."""
+    named = re.search(rf"(?<![\w/]){re.escape(model)}(?!\w)", message)
+    is_named = named is not None and "model" in message.lower()
+    return is_named or "model_not_found" in answer.text
 
 
 def _models(endpoint: Endpoint) -> str:

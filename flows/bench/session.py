@@ -14,6 +14,7 @@ from flows.bench.places import STANDARD_OUTPUT, check_place, write_json
 from flows.bench.probe import survey
 from flows.bench.run import CellFiles, measure_cell
 from flows.bench.spec import CellSpec
+from flows.bench.tokens import tokenizer_text
 from flows.console import Console
 from flows.errors import ExitCode, Finished
 
@@ -83,6 +84,7 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     spec = cell_spec(Flags.of(given), environ)
     check_place("--json", json_out)
     check_place("--raw", raw)
+    tokenizer_text(spec.content.tokenizer)
     with tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
         session = _Session(spec, console_for(json_out), Path(folder))
         session.measure(given["replications"])

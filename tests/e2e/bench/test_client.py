@@ -1,0 +1,189 @@
+"""The client proves itself, stands alone, and keeps what it measured when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+
+def load_processes(parent: int) -> list[int]:
+    """The load processes that a command has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                line = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if int(status[1]) == parent and b"flows.load" in line:
+                found.append(int(entry.name))
+    return found
+
+
+def when_loading(parent: int) -> list[int]:
+    """The same, once there are some."""
+    until_s = time.monotonic() + 20
+    while time.monotonic() < until_s:
+        if found := load_processes(parent):
+            return found
+        time.sleep(0.02)
+    raise AssertionError("the command has started no load process")
+
+
+def test_a_client_that_is_kept_from_running_says_that_it_measured_itself(engine, bench):
+    """The load process is stopped for 150 ms of every 250: nothing it says can be right."""
+    command = bench.start(engine().url, concurrency=8, num_requests=200)
+    (child,) = when_loading(command.pid)
+
+    def hold_up() -> None:
+        while command.poll() is None:
+            try:
+                os.kill(child, signal.SIGSTOP)
+                time.sleep(0.15)
+                os.kill(child, signal.SIGCONT)
+            except ProcessLookupError:
+                return
+            time.sleep(0.1)
+
+    disturbance = threading.Thread(target=hold_up)
+    disturbance.start()
+    result = bench.end(command)
+    disturbance.join()
+
+    assert result.summary["verdict"] == "client-bound", result.said
+    assert result.code == 7
+    assert {"loop lag", "send lag"} & set(result.summary["problems"])
+
+
+def test_ctrl_c_keeps_what_was_measured_marks_it_and_ends_with_130(engine, bench):
+    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+    (child,) = when_loading(command.pid)
+    time.sleep(3.0)
+
+    command.send_signal(signal.SIGINT)
+    result = bench.end(command)
+
+    assert result.code == 130
+    assert result.summary["incomplete"] is True
+    assert "incomplete" in result.summary["problems"]
+    requests = result.summary["requests"]
+    assert 10 < requests["measured"] <= 2000
+    assert requests["ok"] > 20
+    assert len(result.columns) >= requests["ok"]
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_term_ends_a_cell_as_ctrl_c_does(engine, bench):
+    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+    when_loading(command.pid)
+    time.sleep(2.0)
+
+    command.terminate()
+    result = bench.end(command)
+
+    assert result.code == 130
+    assert result.summary["incomplete"] is True
+
+
+def test_a_folder_of_the_users_that_is_named_like_ours_is_not_run(engine, bench, tmp_path):
+    for package in ("flows", "reports", "catalog"):
+        folder = tmp_path / "work" / package
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("raise SystemExit('shadowed')")
+
+    command = bench.start(engine().url, cwd=tmp_path / "work", concurrency=4, num_requests=60)
+    result = bench.end(command)
+
+    assert "shadowed" not in result.said
+    assert result.summary["requests"]["ok"] == result.summary["requests"]["planned"]
+
+
+def test_somebody_elses_requests_on_the_server_are_told(engine, bench):
+    server = engine(foreign={"streams": 3, "after_s": 0.0})
+
+    result = bench(server.url, concurrency=2, num_requests=120, output_tokens=32)
+
+    assert {"foreign traffic", "not drained"} <= set(result.summary["problems"])
+    assert result.summary["server"]["requests_before"] == 3
+    assert result.summary["server"]["foreign_peak"] >= 2
+
+
+def test_foreign_traffic_that_comes_later_is_seen_by_the_samples(engine, bench):
+    server = engine(foreign={"streams": 6, "after_s": 2.5})
+
+    result = bench(server.url, concurrency=2, num_requests=120, output_tokens=32)
+
+    assert "foreign traffic" in result.summary["problems"], result.said
+    assert result.summary["server"]["requests_before"] == 0
+
+
+@pytest.mark.parametrize("dialect", ["vllm", "sglang", "tensorrt_llm", "llama_server"])
+def test_a_clean_server_is_seen_clean_in_every_dialect(engine, bench, dialect):
+    server = engine(dialect=dialect)
+
+    result = bench(server.url, concurrency=4, num_requests=100, warmup_requests=8)
+
+    seen = result.summary["server"]
+    assert seen["runtime"] == dialect
+    assert (seen["requests_before"], seen["requests_after"]) == (0, 0)
+    assert seen["foreign_peak"] == 0
+    assert not {"foreign traffic", "not drained"} & set(result.summary["problems"])
+
+
+def test_a_server_without_metrics_is_measured_and_what_is_unseen_is_said(engine, bench):
+    result = bench(engine(identity={"metrics": False}).url, concurrency=4, num_requests=80)
+
+    assert result.summary["server"]["runtime"] is None
+    assert "server metrics: not available" in result.said
+    assert result.summary["requests"]["failed"] == 0
+
+
+def test_round_trip_time_and_its_share_of_ttft_are_shown(engine, bench):
+    result = bench(engine().url, concurrency=4, num_requests=80)
+
+    assert 0 < result.summary["client"]["rtt_ms_p50"] < 5
+    assert 0 <= result.summary["client"]["rtt_share_of_ttft"] < 0.5
+
+
+def test_a_key_reaches_the_server_and_nothing_that_is_written(
+    engine, bench, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("SERVER_KEY", "sk-planted-secret")
+    server = engine(identity={"api_key": "sk-planted-secret"})
+
+    result = bench(server.url, concurrency=4, num_requests=80, api_key_env="SERVER_KEY")
+
+    assert result.summary["requests"]["failed"] == 0
+    assert "sk-planted-secret" not in result.said
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-planted-secret" not in path.read_bytes()
+
+
+def test_the_client_is_calibrated_against_a_null_server(tmp_path):
+    script = (
+        "from flows.bench.calibrate import calibrate; import json; "
+        "print(json.dumps(calibrate((8, 32)).to_json()))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True
+    )
+
+    found = json.loads(done.stdout)
+    assert [level["streams"] for level in found["levels"]] == [8, 32]
+    for level in found["levels"]:
+        assert 0 <= level["bias_us_p50"] < 2_000
+        assert level["gap_error_ms_p99"] < 5
+        assert 0 < level["cpu_us_per_chunk"] < 500
+    assert found["ceiling_chunks_per_s"] > 1_000
