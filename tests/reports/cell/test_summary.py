@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reports.cell import (
     CellSettings,
@@ -18,6 +20,8 @@ from reports.cell import (
     summarise,
 )
 from reports.cell.problems import VERDICTS, Problem
+from reports.cell.sums import OUTCOMES
+from reports.columns import NULL
 
 MS = 1_000_000
 SLO = Slo(ttft_ms=1000, itl_ms=25, goodput=0.95)
@@ -388,6 +392,70 @@ def test_every_concern_says_why_it_matters_and_what_helps():
 
 def test_only_what_the_method_names_takes_a_verdict_away():
     assert set(VERDICTS.values()) == set(Verdict) - {Verdict.VALID}
+
+
+def test_an_interrupted_run_is_summarised_as_far_as_it_came(honest, without_answers):
+    stopped = without_answers(honest(), np.arange(240, 250))
+    stopped = without_answers(stopped, np.arange(236, 240), "cancelled")
+    due = stopped.scheduled_ns.copy()
+    due[245:] = NULL
+    summary = summarise(
+        replace(stopped, scheduled_ns=due),
+        replace(SETTINGS, planned_requests=300),
+        replace(HEALTHY, complete=False),
+    )
+
+    assert summary.verdict == Verdict.VALID
+    assert summary.to_json()["incomplete"] is True
+    assert summary.to_json()["problems"] == ["incomplete"]
+    assert (summary.counts["cancelled"], summary.counts["not_sent"]) == (4, 10)
+    assert summary.goodput["tpot"].scheduled == 200
+
+
+@given(
+    fates=st.lists(
+        st.tuples(
+            st.sampled_from(["warmup", "measured", "drain"]),
+            st.sampled_from([*OUTCOMES, "ok", "ok", "ok"]),
+            st.integers(0, 5),
+            st.integers(0, 2000),
+        ),
+        max_size=30,
+    ),
+    statistic=st.sampled_from(["tpot", "p95_gap", "max_gap"]),
+    arrival=st.sampled_from(["closed", "poisson", "gamma", "constant", "trace"]),
+)
+def test_whatever_became_of_its_requests_a_cell_has_a_summary(
+    cell_of, without_answers, fates, statistic, arrival
+):
+    silent = [place for place, fate in enumerate(fates) if fate[1] not in ("ok", "truncated")]
+    cell = cell_of(
+        [fate[3] for fate in fates],
+        gaps_ms=[[5.0] * fate[2] for fate in fates],
+        phase=[fate[0] for fate in fates],
+    )
+    for place in silent:
+        cell = without_answers(cell, [place], fates[place][1])
+    outcome = cell.outcome.copy()
+    outcome[:] = [fate[1] for fate in fates]
+    settings = CellSettings(
+        slo=replace(SLO, itl_statistic=statistic),
+        arrival=arrival,
+        offered_rate=None if arrival == "closed" else 8.0,
+        concurrency=4,
+        burstiness=0.5,
+    )
+    summary = summarise(replace(cell, outcome=outcome), settings)
+    document = summary.to_json()
+
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert summary.exit_code in (0, 4, 5, 7)
+    for found in document["goodput"].values():
+        assert found["share"] is None or 0 <= found["lower_bound"] <= found["share"] <= 1
+    for name in ("ttft", "itl", "tpot", "e2e"):
+        ok, all_of_them = document[f"{name}_ms"], document[f"{name}_with_failures_ms"]
+        for percent in ("p50", "p90", "p95", "p99"):
+            assert all_of_them[percent] is None or all_of_them[percent] >= ok[percent]
 
 
 def test_order_of_requests_changes_no_number(honest):
