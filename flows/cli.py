@@ -15,6 +15,7 @@ import typer
 from catalog.errors import CatalogError
 from flows import commands
 from flows.errors import ExitCode, Finished, RunoffError
+from reports.errors import ReportsError
 
 # typer carries click inside or beside it, by release; its public BadParameter leads to the base
 _CommandLineProblem: type[Any] = typer.BadParameter.__mro__[2]
@@ -47,7 +48,7 @@ def run(arguments: list[str]) -> int:
         result = application(words)(args=words, prog_name="runoff", standalone_mode=False)
     except Finished as ending:
         return int(ending.exit_code)
-    except CatalogError as error:
+    except (CatalogError, ReportsError) as error:
         return _complain(str(error), ExitCode.USAGE)
     except RunoffError as error:
         return _complain(str(error), error.exit_code)

@@ -65,7 +65,7 @@ class Pacing:
 
     def due(self, now_ns: int) -> Iterator[Start]:
         """Requests to start now, each of which takes a slot until it is told as ended."""
-        while self._is_open(now_ns):
+        while now_ns >= self._zero_ns and self._is_open(now_ns):
             start = self._next_closed(now_ns) if self._is_closed else self._next_open(now_ns)
             if start is None:
                 return
@@ -128,7 +128,7 @@ class Pacing:
             return None
         has_slot = not self._is_capped or bool(self._free_ns)
         if has_slot and (self._queue or (self._is_closed and self._ahead)):
-            return now_ns
+            return max(now_ns, self._zero_ns)
         return self._next_due_ns() if has_slot or not self._is_closed else None
 
     def ended(self, start: Start, *, done_ns: int, is_complete: bool) -> None:
