@@ -15,7 +15,7 @@ from catalog.placement import CPU_CLASSES, NEEDS_BF16, Placement
 from catalog.placing import Machine, Software, placed
 from catalog.resolve import link_of
 from catalog.sale import sale_of
-from catalog.schema import Device, Offer
+from catalog.schema import Device, Offer, Runtime
 from catalog.schema.runtime import DeviceSupport
 
 Placed = tuple[Placement, float | None]
@@ -95,7 +95,7 @@ class Combinations:
         return self._software[device.name]
 
     def _found(self, device: Device) -> Iterator[Software]:
-        for runtime in self.facts.runtimes.values():
+        for runtime in sorted(self.facts.runtimes.values(), key=_without_pages):
             version = newest_release(runtime)
             support = supported(runtime, device.device_class, version)
             if runtime.simulation or support is None:
@@ -127,6 +127,15 @@ class Combinations:
         return tuple(
             f"{entry} is from {origin}" for entry, origin in origins.items() if origin != OURS
         )
+
+
+def _without_pages(runtime: Runtime) -> bool:
+    """Whether the KV cache is one slot per stream: such runtimes stand after the paged ones.
+
+    No bound tells runtimes apart, so the order settles ties; the lesson prefers paged caches
+    for services with many streams.
+    """
+    return runtime.kv_block_tokens == 1
 
 
 def _degrees(device_count: int, most: int) -> Iterator[int]:

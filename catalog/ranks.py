@@ -21,7 +21,13 @@ def ranked(verdicts: Sequence[Verdict], commitments: Sequence[str]) -> tuple[Ver
     passing = [v for v in verdicts if v.verdict is Status.PASS]
     first = primary(passing, commitments)
     smallest = _smallest_degrees(passing)
-    return tuple(_with_ranks(verdict, first, smallest) for verdict in verdicts)
+    equals = _equal_runtimes(first, passing) if first is not None else ()
+    return tuple(
+        _with_note(_with_ranks(verdict, first, smallest), equals)
+        if verdict is first
+        else _with_ranks(verdict, first, smallest)
+        for verdict in verdicts
+    )
 
 
 def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict | None:
@@ -66,6 +72,31 @@ def _smallest_degrees(passing: Sequence[Verdict]) -> dict[tuple[str | None, ...]
     for verdict in passing:
         degrees[_kin(verdict)].append(verdict.tensor_parallel or 1)
     return {kin: min(found) for kin, found in degrees.items()}
+
+
+def _equal_runtimes(first: Verdict, passing: Sequence[Verdict]) -> tuple[str, ...]:
+    """Runtimes that no bound tells apart from the choice's on the same devices."""
+
+    def place(verdict: Verdict) -> tuple[object, ...]:
+        return (
+            verdict.offer,
+            verdict.device,
+            verdict.device_count,
+            verdict.tensor_parallel,
+            verdict.precision,
+            verdict.kv_precision,
+            verdict.best_usd_per_1m_output,
+        )
+
+    same = (v.runtime for v in passing if v is not first and place(v) == place(first))
+    return tuple(sorted(name for name in dict.fromkeys(same) if name and name != first.runtime))
+
+
+def _with_note(verdict: Verdict, equals: tuple[str, ...]) -> Verdict:
+    if not equals:
+        return verdict
+    note = f"on paper equal under {', '.join(equals)}: only a measurement tells runtimes apart"
+    return replace(verdict, notes=(*verdict.notes, note))
 
 
 def _with_ranks(

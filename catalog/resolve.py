@@ -134,11 +134,12 @@ def _check_counts(named: Named) -> None:
     if candidate.replicas_per_host is None or offer is None or _spans_hosts(named):
         return
     there = offer.device_count
-    wanted = candidate.tensor_parallel * candidate.data_parallel * named.replicas
+    replicas = named.replicas
+    wanted = candidate.tensor_parallel * candidate.data_parallel * replicas
     if wanted > there:
         raise CatalogError(
             f"candidate {candidate.name!r}",
-            f"{named.replicas} replicas want {wanted} devices and {candidate.offer!r} has {there}",
+            f"{replicas} replicas want {wanted} devices and {candidate.offer!r} has {there}",
             "Lower replicas_per_host or the parallel degrees",
         )
 

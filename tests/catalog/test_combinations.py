@@ -125,6 +125,14 @@ def test_a_combination_has_the_verdict_of_the_same_candidate_written_by_hand(
         assert ours.stale == theirs.stale
 
 
+def test_ties_between_runtimes_go_to_a_paged_cache(everything: Screen) -> None:
+    chosen = everything.primary
+
+    assert chosen is not None
+    assert chosen.runtime != "llama_server"
+    assert "only a measurement tells runtimes apart" in chosen.notes[-1]
+
+
 def test_offers_under_other_commitments_stand_only_when_asked_for(
     vote_all: Callable[..., Screen], canonical: dict[str, Any], shipped: Catalog
 ) -> None:

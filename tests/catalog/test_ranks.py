@@ -128,3 +128,16 @@ def test_the_order_of_candidates_is_kept() -> None:
     names = ["c", "a", "b"]
 
     assert [v.name for v in ranked([verdict(n) for n in names], ON_DEMAND)] == names
+
+
+def test_runtimes_that_no_bound_tells_apart_are_named_beside_the_choice() -> None:
+    ours = [verdict(n, device="x", runtime=n) for n in ("vllm", "sglang")]
+    dearer = verdict("other", 1.5, device="x", runtime="llama_server")
+
+    first, second, third = ranked([*ours, dearer], ON_DEMAND)
+
+    assert first.notes == (
+        "on paper equal under sglang: only a measurement tells runtimes apart",
+    )
+    assert second.notes == ()
+    assert third.notes == ()
