@@ -139,6 +139,19 @@ class GateResult:
     def to_json(self) -> dict[str, Any]:
         """The gate as ``--json`` prints it: null where there is no figure."""
         figures = self.figured()
+        return self._columns(figures) | {
+            "reason": self._filled(self.because, figures),
+            "explanation": self._explained(figures),
+            "details": {name: _detail_json(each) for name, each in figures.details.items()},
+            "lesson": {name: quantity_json(each) for name, each in figures.lesson.items()},
+            "open_questions": list(self.open_questions),
+        }
+
+    def to_brief_json(self) -> dict[str, Any]:
+        """The same without sentences and details, for thousands of gates."""
+        return self._columns(self.figured())
+
+    def _columns(self, figures: Figures) -> dict[str, Any]:
         return {
             "gate": self.gate,
             "status": self.status.value,
@@ -149,11 +162,6 @@ class GateResult:
             "margin": self.margin,
             "formula": self.formula,
             "inputs": [entry.to_json() for entry in figures.inputs],
-            "reason": self._filled(self.because, figures),
-            "explanation": self._explained(figures),
-            "details": {name: _detail_json(each) for name, each in figures.details.items()},
-            "lesson": {name: quantity_json(each) for name, each in figures.lesson.items()},
-            "open_questions": list(self.open_questions),
         }
 
 

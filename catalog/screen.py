@@ -97,15 +97,29 @@ class Screen:
         return tuple(c for c in self.candidates if c.verdict is not Status.REJECT)
 
     def to_json(self) -> dict[str, Any]:
-        """The screen as ``--json`` prints it."""
+        """The screen as ``--json`` prints it; all offers without sentences and details."""
         return {
             "schema_version": 1,
             "name": self.name,
             "stamp": "ESTIMATE",
             "contract": self.contract.to_json(),
             "counts": {status.value: count for status, count in sorted(self.counts.items())},
-            "candidates": [candidate.to_json() for candidate in self.candidates],
+            "candidates": self._brief()
+            if self.all_offers
+            else [candidate.to_json() for candidate in self.candidates],
         }
+
+    def _brief(self) -> list[dict[str, Any]]:
+        """Each gate's answer once, however many offers share it."""
+        seen: dict[int, dict[str, Any]] = {}
+        for candidate in self.candidates:
+            for gate in candidate.gates:
+                if id(gate) not in seen:
+                    seen[id(gate)] = gate.to_brief_json()
+        return [
+            candidate.to_brief_json([seen[id(gate)] for gate in candidate.gates])
+            for candidate in self.candidates
+        ]
 
 
 def screen(

@@ -111,14 +111,22 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """The candidate as ``--json`` prints it."""
+        return self._columns() | {
+            "reason": self.reason or None,
+            "open_questions": list(self.open_questions),
+            "gates": [gate.to_json() for gate in self.gates],
+        }
+
+    def to_brief_json(self, gates: list[dict[str, Any]]) -> dict[str, Any]:
+        """The same without sentences, with ``gates`` as the caller has put them."""
+        return self._columns() | {"gates": gates}
+
+    def _columns(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in _PLAIN}
         return plain | {
             "verdict": self.verdict.value,
             "ranks": [rank.value for rank in self.ranks],
-            "reason": self.reason or None,
             "notes": list(self.notes),
-            "open_questions": list(self.open_questions),
-            "gates": [gate.to_json() for gate in self.gates],
         }
 
 

@@ -176,3 +176,9 @@ def test_the_json_of_a_sample_is_strict(everything: Screen) -> None:
     document = json.loads(json.dumps(sample.to_json(), allow_nan=False))
 
     assert len(document["candidates"]) == len(sample.candidates)
+    for candidate, verdict in zip(document["candidates"], sample.candidates, strict=True):
+        assert candidate["verdict"] == verdict.verdict
+        for gate, result in zip(candidate["gates"], verdict.gates, strict=True):
+            full = json.loads(json.dumps(result.to_json()))
+            assert gate == {key: full[key] for key in gate}
+            assert {"bound", "assumption", "limit", "inputs"} <= set(gate)
