@@ -13,7 +13,7 @@ from flows.errors import UsageError
 from flows.load.traces import TraceRow
 
 _TAIL_S: Final = 30.0  # an answer may take that long where no limit says more
-_LEAST_TAIL_S: Final = 10.0
+_LEAST_TAIL_S: Final = 5.0
 _CLOSED_TAIL: Final = 3  # further requests per stream, which hold the load to the end
 _SPARE: Final = 1.25  # one request alone may have been that much slower than the fastest
 _SIGMAS: Final = 6.0  # counts of a random process are drawn that far above their mean

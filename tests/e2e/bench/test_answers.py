@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
 
 CHAT = "/v1/chat/completions"
 FEW = {"concurrency": 4, "num_requests": 70, "warmup_requests": 10}

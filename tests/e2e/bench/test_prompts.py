@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
 
 CHAT = "/v1/chat/completions"
 CACHED = {"engine": {"prefix_cache": True}}
