@@ -90,7 +90,7 @@ def _entries(launch: Launch) -> Iterable[tuple[str, Always | Control]]:
 
 
 def _flags(entry: Always | Control) -> Iterable[str]:
-    words: list[str] = list(entry.words)
+    words: list[str] = [*entry.words, *entry.json_flags]
     if isinstance(entry, Control):
         words += [entry.flag] if entry.flag else []
         for mapped in (entry.values or {}).values():

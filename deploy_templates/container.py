@@ -26,8 +26,8 @@ def run_words(
             head += words(entry.words, context, setting.where)
     if request.cpus:
         head += ["--cpuset-cpus", ",".join(str(core) for core in request.cpus)]
-    for source, target in _mounts(setting):
-        head += ["--volume", f"{source}:{target}:ro"]
+    for mount in _mounts(setting):
+        head += ["--volume", mount]
     for name, text in sorted(env.items()):
         head += ["--env", f"{name}={text}"]
     for name in secret:
@@ -45,12 +45,13 @@ def removal_words(setting: Setting) -> tuple[str, ...]:
     return (engine, "rm", "--force", container_name(setting))
 
 
-def _mounts(setting: Setting) -> Iterator[tuple[str, str]]:
-    container, config = setting.runtime.container, setting.runtime.launch.config_file
+def _mounts(setting: Setting) -> Iterator[str]:
+    config = setting.config_file
     if setting.location is not None:
-        yield setting.location, setting.model_argument
+        rights = "rw" if setting.runtime.container.writable_model else "ro"
+        yield f"{setting.location}:{setting.model_argument}:{rights}"
     draft, seen = setting.request.variables.draft_model, setting.draft_argument
     if draft is not None and seen is not None and seen.startswith(DRAFT_FOLDER):
-        yield draft, seen
-    if config is not None and container.config_path is not None:
-        yield f"./{config.path}", container.config_path
+        yield f"{draft}:{seen}:ro"
+    if config is not None:
+        yield f"./{config.mount}:{config.mounted_at}:ro"

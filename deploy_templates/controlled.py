@@ -11,7 +11,7 @@ from deploy_templates.plan import Asked, Controlled
 from deploy_templates.releases import Release
 from deploy_templates.request import Variables
 from deploy_templates.schema import VARIABLES, Always, Control, Launch, Uncontrolled, Variable
-from deploy_templates.words import Context, truth, value, word, words
+from deploy_templates.words import Context, compact, truth, value, word, words
 
 W = TypeVar("W", Control, Uncontrolled)
 
@@ -23,18 +23,29 @@ class Terms:
     words: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, object] = field(default_factory=dict)
+    objects: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def __add__(self, other: Terms) -> Terms:
+        flags = dict.fromkeys((*self.objects, *other.objects))
         return Terms(
             words=self.words + other.words,
             env={**self.env, **other.env},
             config={**self.config, **other.config},
+            objects={
+                flag: {**self.objects.get(flag, {}), **other.objects.get(flag, {})}
+                for flag in flags
+            },
         )
+
+    def command_words(self) -> tuple[str, ...]:
+        """Words of the command line: flags and, last, those whose value is a JSON object."""
+        pairs = ((flag, compact(entries)) for flag, entries in sorted(self.objects.items()))
+        return (*self.words, *(item for pair in pairs for item in pair))
 
     def as_words(self) -> tuple[str, ...]:
         """Everything of it, as a person would look for it."""
         return (
-            *self.words,
+            *self.command_words(),
             *(f"{name}={text}" for name, text in self.env.items()),
             *(f"{key}: {entry}" for key, entry in self.config.items()),
         )
@@ -159,10 +170,15 @@ class Asking:
         return Terms(
             words=words(entry.words, context, self.where),
             env={name: word(text, context, self.where) for name, text in entry.env.items()},
-            config={
-                key: value(item, context, self.where) for key, item in entry.config.items()
+            config=self._values(entry.config, context),
+            objects={
+                flag: self._values(entries, context)
+                for flag, entries in entry.json_flags.items()
             },
         )
+
+    def _values(self, entries: Mapping[str, object], context: Context) -> dict[str, object]:
+        return {key: value(item, context, self.where) for key, item in entries.items()}
 
     def _ruled_out(self, variable: Variable) -> bool:
         return bool(self._holding(variable.uncontrolled))

@@ -35,6 +35,7 @@ def neutral(request: LaunchRequest) -> LaunchRequest:
         mirrors=Mirrors(),
         offline=False,
         programs={},
+        devices=tuple(range(len(request.devices))),
         weight_bytes=None,
     )
 
@@ -46,7 +47,6 @@ def fingerprint_of(plan: LaunchPlan, request: LaunchRequest) -> str:
         "version": plan.version,
         "form": plan.form,
         "model": request.model,
-        "revision": request.revision,
         "checkpoint": {"kind": request.checkpoint.kind, "sha256": request.checkpoint.sha256},
         "device_class": request.device_class,
         "variables": asdict(request.variables),

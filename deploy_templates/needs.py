@@ -70,7 +70,7 @@ def _checkpoints(setting: Setting) -> Iterator[Need]:
     yield Need(
         kind="checkpoint",
         name=request.model,
-        version=request.revision,
+        version=request.variables.revision,
         digest=f"sha256:{checkpoint.sha256}" if checkpoint.sha256 else None,
         reason=reason[checkpoint.kind],
     )

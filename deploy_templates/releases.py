@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from catalog.capabilities import numbers
 from catalog.errors import CatalogError
 
 
@@ -29,6 +29,11 @@ class Formed(Ranged, Protocol):
 
 R = TypeVar("R", bound=Ranged)
 F = TypeVar("F", bound=Formed)
+
+
+_RELEASE = re.compile(r"^[a-z]*(\d+(?:\.\d+)*)(?:rc(\d+))?(?:\.?post(\d+))?")
+_NUMBERS = 5
+_NO_CANDIDATE = 10**9  # a final release comes after all its candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +84,10 @@ def known_release(runtime: str, versions: Sequence[str], asked: str) -> Release:
     order = tuple(versions)
     if asked in order:
         return Release(runtime=runtime, asked=asked, known=asked, order=order)
-    wanted = numbers(asked)
-    placed = [(numbers(known) or (), known) for known in order]
-    below = [known for place, known in placed if wanted and place <= wanted]
-    above = [known for place, known in placed if wanted and place >= wanted]
+    wanted = _place(asked)
+    placed = [(_place(known), known) for known in order]
+    below = [known for place, known in placed if wanted and place and place <= wanted]
+    above = [known for place, known in placed if wanted and place and place >= wanted]
     if not below or not above:
         raise CatalogError(
             f"{runtime} {asked}",
@@ -90,3 +95,14 @@ def known_release(runtime: str, versions: Sequence[str], asked: str) -> Release:
             f"Use one of {', '.join(order)}, or describe it in a runtime folder of your own",
         )
     return Release(runtime=runtime, asked=asked, known=below[-1], order=order)
+
+
+def _place(version: str) -> tuple[int, ...] | None:
+    """Numbers that put releases in order, candidates before and posts after; None without."""
+    match = _RELEASE.match(version)
+    if match is None:
+        return None
+    numbers = [int(part) for part in match[1].split(".")]
+    padded = (*numbers, *[0] * (_NUMBERS - len(numbers)))
+    candidate = int(match[2]) if match[2] else _NO_CANDIDATE
+    return (*padded, candidate, int(match[3] or 0))

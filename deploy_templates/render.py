@@ -15,6 +15,7 @@ from deploy_templates.fingerprint import fingerprint_of, neutral
 from deploy_templates.needs import needs_of
 from deploy_templates.plan import (
     Asked,
+    Health,
     Install,
     LaunchPlan,
     Metrics,
@@ -47,6 +48,11 @@ INHERITED = (
     "no_proxy",
 )
 _BYTES_PER_GIB = 2**30
+_VISIBLE = {
+    "cuda": "CUDA_VISIBLE_DEVICES",
+    "rocm": "HIP_VISIBLE_DEVICES",
+    "gaudi": "HABANA_VISIBLE_DEVICES",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,13 @@ class Rendered:
     @property
     def env(self) -> dict[str, str]:
         """The server's environment: what the launch sets, then the candidate's own."""
-        return {**self.served.env, **self.setting.request.extra_env}
+        request = self.setting.request
+        variable = _VISIBLE.get(request.device_class)
+        seen = ",".join(str(device) for device in request.devices)
+        visible = (
+            {variable: seen} if variable and seen and not self.setting.in_container else {}
+        )
+        return {**self.served.env, **visible, **request.extra_env}
 
     @property
     def secret_env(self) -> tuple[str, ...]:
@@ -89,7 +101,7 @@ def _plan(request: LaunchRequest, runtime: RuntimeFolder) -> LaunchPlan:
     check_unmanaged(request, runtime.launch, setting.where)
     rendered = _rendered(setting)
     argv = _argv(rendered)
-    launch, entries = runtime.launch, setting.release.entries
+    launch = runtime.launch
     return LaunchPlan(
         runtime=runtime.name,
         version=request.version,
@@ -105,14 +117,14 @@ def _plan(request: LaunchRequest, runtime: RuntimeFolder) -> LaunchPlan:
         working_directory=".",
         host=LOOPBACK,
         port=request.port,
-        served_model=setting.served_model,
-        health=launch.health,
+        served_model=setting.listed_model,
+        health=_health(setting),
         readiness=_readiness(setting),
         report=_report(rendered),
         metrics=next(
             (
                 Metrics(path=spec.path, dialect=spec.dialect, series=spec.series)
-                for spec in entries(launch.metrics)
+                for spec in setting.release.formed(launch.metrics, setting.form.name)
             ),
             None,
         ),
@@ -147,7 +159,7 @@ def _rendered(setting: Setting) -> Rendered:
 def _argv(rendered: Rendered) -> tuple[str, ...]:
     setting = rendered.setting
     command = words(setting.form.command, setting.context(), setting.where)
-    served = (*command, *rendered.served.words, *setting.request.extra_args)
+    served = (*command, *rendered.served.command_words(), *setting.request.extra_args)
     if setting.in_container:
         return run_words(setting, served, rendered.env, rendered.secret_env)
     if setting.request.cpus:
@@ -158,12 +170,10 @@ def _argv(rendered: Rendered) -> tuple[str, ...]:
 
 def _files(rendered: Rendered, argv: tuple[str, ...]) -> dict[str, str]:
     setting = rendered.setting
-    launch, texts = setting.runtime.launch, setting.runtime.texts
+    texts, config = setting.runtime.texts, setting.config_file
     files = {name: texts[name] for name in setting.form.scripts}
-    if launch.config_file is not None:
-        files[launch.config_file.path] = _configuration(
-            launch.config_file.format, rendered.served.config
-        )
+    if config is not None:
+        files[config.path] = _configuration(config.format, rendered.served.config)
     files["serve.sh"] = script(
         texts, "serve.sh.j2", {**_script_context(rendered), "argv": argv}
     )
@@ -204,8 +214,13 @@ def _configuration(form: str, entries: Mapping[str, object]) -> str:
     return yaml.safe_dump(nested, sort_keys=True, allow_unicode=True)
 
 
+def _health(setting: Setting) -> Health:
+    spec = setting.first(setting.runtime.launch.health, "health")
+    return Health(path=spec.path, ready_status=spec.ready_status)
+
+
 def _readiness(setting: Setting) -> Readiness:
-    spec = setting.runtime.launch.readiness
+    spec = setting.readiness
     gib = (setting.request.weight_bytes or 0) / _BYTES_PER_GIB
     return Readiness(
         models_path=spec.models_path,
@@ -232,13 +247,14 @@ def _report(rendered: Rendered) -> Report:
 
 def _reported(name: str, reading: Reading, asked: Asked) -> Reported:
     text = None if asked is None else shown(asked)
+    expected = None if text is None else reading.values.get(text, text)
     return Reported(
         variable=name,
         path=reading.path,
         key=reading.key,
         dialect=reading.dialect,
-        compare=reading.compare,
-        expected=None if text is None else reading.values.get(text, text),
+        compare="record" if expected is None else reading.compare,
+        expected=expected,
     )
 
 
@@ -260,5 +276,7 @@ def _threats(rendered: Rendered) -> Iterable[str]:
         yield "the checkpoint's content has no digest: its folder could hold something else"
     if setting.in_container and "@" not in setting.image_reference:
         yield f"image {setting.image_reference} is named by tag: its digest is recorded at pull"
+        if setting.image is not None and setting.image.unverified and not request.image:
+            yield "that tag follows the project's naming: whether it exists shows at the pull"
     if request.extra_args or request.extra_env or request.image:
         yield "the candidate's own image, arguments or environment are not managed by runoff"

@@ -40,11 +40,13 @@ class Mirrors:
 class Variables:
     """The controlled variables: names that no runtime owns, each None unless asked for."""
 
+    revision: str | None = None
     weights: str | None = None
     kv_cache: str | None = None
     quantization: str | None = None
     max_model_len: int | None = None
     memory_utilisation: float | None = None
+    kv_cache_gib: float | None = None
     tensor_parallel: int | None = None
     pipeline_parallel: int | None = None
     data_parallel: int | None = None
@@ -73,8 +75,9 @@ class LaunchRequest:
     ``device_class`` is that of the catalog (``cuda``, ``cpu-x86``, …). ``programs`` says where
     the host keeps what the runtime calls by name (``{"llama-server": "/opt/…"}``); like
     ``name``, ``port`` and a checkpoint's folder it cannot move a number. ``cpus`` are the
-    cores that the server is bound to; ``weight_bytes`` lengthens the wait for readiness;
-    ``variant`` chooses one of the runtime's forms by name.
+    cores that the server is bound to, ``devices`` the accelerators that it sees (empty: all;
+    which ones moves no number, how many does); ``weight_bytes`` lengthens the wait for
+    readiness; ``variant`` chooses one of the runtime's forms by name.
     """
 
     name: str
@@ -85,11 +88,11 @@ class LaunchRequest:
     port: int
     device_class: str = "cuda"
     served_model: str | None = None
-    revision: str | None = None
     checkpoint: Checkpoint = Checkpoint()
     weight_bytes: int | None = None
     variables: Variables = Variables()
     cpus: tuple[int, ...] = ()
+    devices: tuple[int, ...] = ()
     variant: str | None = None
     mirrors: Mirrors = Mirrors()
     offline: bool = False

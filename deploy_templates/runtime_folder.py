@@ -134,6 +134,9 @@ def _spans(launch: Launch) -> tuple[Ranged, ...]:
     return (
         *launch.forms,
         *launch.serve,
+        *launch.health,
+        *launch.readiness,
+        *launch.config_files,
         *launch.metrics,
         *launch.report.version,
         *(item for readings in launch.report.settings.values() for item in readings),

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from catalog.schema.fields import Flag, Real, Strict, Whole
-from deploy_templates.plan import Failure, Health, Mode, Phase, Series, Stop
+from deploy_templates.plan import Failure, Mode, Phase, Series, Stop
 from deploy_templates.request import Variables
 
 VARIABLES = tuple(field.name for field in fields(Variables))
@@ -38,11 +38,15 @@ class Span(Strict):
 
 
 class Package(Strict):
-    """A package of the package index: exact release, hashes of its files where recorded."""
+    """A package of the package index: exact release, and hashes of its files.
+
+    The hashes are those of the files for ``machines`` (as ``uname -m`` names them).
+    """
 
     name: str
     version: str
     sha256: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ("x86_64",)
     forms: tuple[str, ...] = ()
 
     @property
@@ -57,12 +61,17 @@ class Package(Strict):
 
 
 class Image(Strict):
-    """A container image; a null digest is resolved when it is pulled, and recorded then."""
+    """A container image; a null digest is resolved when it is pulled, and recorded then.
+
+    ``{version}`` in the tag is the release; an ``unverified`` tag was derived, not seen.
+    """
 
     name: str
     tag: str
     digest: str | None = None
     device_classes: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    unverified: Flag = False
 
 
 class Pin(Strict):
@@ -97,13 +106,16 @@ class Always(Span):
     """Words, environment and configuration of every launch.
 
     ``words`` and the values of ``env`` are templates; values of ``config`` that begin with
-    ``= `` are expressions, all else stands as it is. ``when`` is an expression.
+    ``= `` are expressions, all else stands as it is. ``json`` are flags whose value is a JSON
+    object, and entries of it as in ``config``; entries of several variables are joined.
+    ``when`` is an expression.
     """
 
     words: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
-    config: dict[str, Scalar] = Field(default_factory=dict)
+    config: dict[str, Scalar | None] = Field(default_factory=dict)
+    json_flags: dict[str, dict[str, Scalar]] = Field(default_factory=dict, alias="json")
     when: str | None = None
 
 
@@ -124,7 +136,8 @@ class Control(Span):
     values: dict[str, Scalar | tuple[str, ...]] | None = None
     words: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
-    config: dict[str, Scalar] = Field(default_factory=dict)
+    config: dict[str, Scalar | None] = Field(default_factory=dict)
+    json_flags: dict[str, dict[str, Scalar]] = Field(default_factory=dict, alias="json")
     requires: tuple[VariableName, ...] = ()
     refused: dict[str, str] = Field(default_factory=dict)
     threats: dict[str, str] = Field(default_factory=dict)
@@ -135,10 +148,10 @@ class Control(Span):
 
     @model_validator(mode="after")
     def _says_how(self) -> Control:
-        ways = (self.flag, self.words, self.env, self.config, self.values, self.stands_with)
-        if not any(ways):
+        ways = (self.flag, self.words, self.env, self.config, self.json_flags)
+        if not any((*ways, self.values, self.stands_with)):
             raise ValueError(
-                "a control needs a flag, words, env, config, values or stands_with"
+                "a control needs a flag, words, env, config, json, values or stands_with"
             )
         if self.flag is not None and self.words:
             raise ValueError("a control has a flag with its value, or words, not both")
@@ -168,14 +181,15 @@ class Variable(Strict):
 class Reading(Span):
     """Where the running server reports one thing (see ``deploy_templates.plan.Reported``).
 
-    ``values`` maps an asked value to the server's word for it.
+    ``values`` maps an asked value to the server's word for it; null: it has several words, so
+    the value is only recorded.
     """
 
     path: str = ""
     key: str
     dialect: Literal["json", "prometheus", "log"] = "json"
     compare: Literal["equal", "at_least", "starts_with", "record"] = "equal"
-    values: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, str | None] = Field(default_factory=dict)
 
 
 class ReportSpec(Strict):
@@ -193,9 +207,20 @@ class MetricsSpec(Span):
     series: dict[str, Series] = Field(default_factory=dict)
 
 
-class ReadinessSpec(Strict):
-    """How a start shows one token; the limit grows with the weights to be read."""
+class HealthSpec(Span):
+    """Where the server says that it lives (see ``deploy_templates.plan.Health``)."""
 
+    path: str
+    ready_status: Whole = 200
+
+
+class ReadinessSpec(Span):
+    """How a start shows one token; the limit grows with the weights to be read.
+
+    ``served_model`` is the template of the name under which the server lists the model.
+    """
+
+    served_model: str = "{{ served_model }}"
     models_path: str = "/v1/models"
     completion_path: str = "/v1/completions"
     dialect: str = "openai"
@@ -203,11 +228,18 @@ class ReadinessSpec(Strict):
     limit_s_per_gib: Real = Field(default=0.0, ge=0)
 
 
-class ConfigFile(Strict):
-    """The file into which ``config`` entries go, under nested keys."""
+class ConfigFile(Span):
+    """The file into which ``config`` entries go, under nested keys.
+
+    In a container ``mount`` (the file, or a folder that holds it) appears as ``mounted_at``,
+    and the server reads ``container_path``.
+    """
 
     path: str
     format: Literal["json", "yaml"]
+    mount: str = ""
+    mounted_at: str = ""
+    container_path: str = ""
 
 
 class Launch(Strict):
@@ -220,12 +252,12 @@ class Launch(Strict):
     forms: tuple[Form, ...] = Field(min_length=1)
     pins: tuple[Pin, ...] = Field(min_length=1)
     serve: tuple[Always, ...] = ()
-    config_file: ConfigFile | None = None
+    config_files: tuple[ConfigFile, ...] = ()
     variables: dict[VariableName, Variable]
     managed_env: tuple[str, ...] = ()
     secret_env: tuple[str, ...] = ()
-    health: Health
-    readiness: ReadinessSpec
+    health: tuple[HealthSpec, ...] = Field(min_length=1)
+    readiness: tuple[ReadinessSpec, ...] = Field(min_length=1)
     report: ReportSpec
     metrics: tuple[MetricsSpec, ...] = ()
     stop: Stop = Stop()
@@ -251,11 +283,11 @@ class Container(Strict):
     """How the runtime's image is started: ``container.yaml``.
 
     ``options`` stand before the image; ``entrypoint`` replaces the image's own. Weights on the
-    host are mounted under ``model_folder``, the configuration file at ``config_path``.
+    host are mounted under ``model_folder``.
     """
 
     engine: str = "docker"
     options: tuple[Always, ...] = ()
     entrypoint: str | None = None
     model_folder: str = "/model"
-    config_path: str | None = None
+    writable_model: Flag = False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 
 from catalog.errors import CatalogError
 from deploy_templates.plan import Mode
-from deploy_templates.releases import Release, known_release
+from deploy_templates.releases import F, Release, known_release
 from deploy_templates.request import LaunchRequest
 from deploy_templates.runtime_folder import RuntimeFolder
-from deploy_templates.schema import Form, Image, Package, Pin
-from deploy_templates.words import Context
+from deploy_templates.schema import ConfigFile, Form, Image, Package, Pin, ReadinessSpec
+from deploy_templates.words import Context, word
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a container, published on loopback only
@@ -40,18 +41,51 @@ class Setting:
 
     @property
     def served_model(self) -> str:
-        """The model's name in requests."""
+        """The model's name that a server is asked to use."""
         return self.request.served_model or self.request.model
+
+    @property
+    def readiness(self) -> ReadinessSpec:
+        """How this release in this form shows that it is ready."""
+        return self.first(self.runtime.launch.readiness, "readiness")
+
+    @property
+    def listed_model(self) -> str:
+        """The name under which the server lists the model: ours, where it takes one."""
+        return word(self.readiness.served_model, self.context(), self.where)
+
+    def first(self, entries: Iterable[F], what: str) -> F:
+        """The first entry for this release in this form.
+
+        Raises
+        ------
+        CatalogError
+            If the runtime's folder has none.
+        """
+        for entry in self.release.formed(entries, self.form.name):
+            return entry
+        raise CatalogError(
+            f"runtime {self.runtime.name!r}",
+            f"no {what} for {self.release.known} as {self.form.name}",
+            "Add one to its runtime.yaml",
+        )
 
     @property
     def packages(self) -> tuple[Package, ...]:
         """Packages that this form installs."""
         if self.form.mode != "venv":
             return ()
-        return tuple(
+        found = tuple(
             package
             for package in self.pin.packages
             if not package.forms or self.form.name in package.forms
+        )
+        if found:
+            return found
+        raise CatalogError(
+            self.where,
+            f"no package of {self.runtime.name} {self.release.known} is published",
+            "Name an image, or choose another release",
         )
 
     @property
@@ -94,9 +128,11 @@ class Setting:
 
     @property
     def image(self) -> Image | None:
-        """The pinned image for this class of devices; None where none is known."""
+        """The pinned image for this form and class of devices; None where none is known."""
         for image in self.pin.images:
-            if not image.device_classes or self.request.device_class in image.device_classes:
+            fits_form = not image.forms or self.form.name in image.forms
+            classes = image.device_classes
+            if fits_form and (not classes or self.request.device_class in classes):
                 return image
         return None
 
@@ -144,7 +180,6 @@ class Setting:
             "model": self.model_argument,
             "model_name": request.model,
             "served_model": self.served_model,
-            "revision": request.revision,
             "checkpoint_kind": request.checkpoint.kind,
             "is_local": self.location is not None,
             "device_class": request.device_class,
@@ -156,15 +191,22 @@ class Setting:
             "hub_endpoint": self.hub_endpoint,
             "package_index": request.mirrors.package_index,
             "cpus": request.cpus,
+            "devices": request.devices,
             "program": self.program,
             "config_path": self._config_path(),
         }
 
+    @property
+    def config_file(self) -> ConfigFile | None:
+        """The configuration file of this form; None where it takes none."""
+        files = self.release.formed(self.runtime.launch.config_files, self.form.name)
+        return files[0] if files else None
+
     def _config_path(self) -> str | None:
-        config = self.runtime.launch.config_file
+        config = self.config_file
         if config is None:
             return None
-        return self.runtime.container.config_path if self.in_container else config.path
+        return config.container_path if self.in_container else config.path
 
 
 def setting_of(request: LaunchRequest, runtime: RuntimeFolder) -> Setting:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import BaseLoader, DictLoader, StrictUndefined, TemplateError
+from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
+from jinja2.environment import TemplateExpression
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from catalog.errors import CatalogError
@@ -30,7 +31,7 @@ class Raw(str):
 def word(template: str, context: Context, where: str) -> str:
     """One word of a command line, or one value of the environment."""
     try:
-        text: str = _plain().from_string(template).render(context)
+        text: str = _template(template).render(context)
     except TemplateError as error:
         raise _complaint(where, template, error) from None
     return text
@@ -55,12 +56,12 @@ def value(entry: object, context: Context, where: str) -> object:
 
 def script(texts: Mapping[str, str], name: str, context: Context) -> str:
     """A shell script of a template among ``texts``, every value quoted for the shell."""
-    return _rendered(_scripts(DictLoader(dict(texts)), shell_quoted), name, context)
+    return _rendered(_scripts(tuple(texts.items()), shell_quoted), name, context)
 
 
 def document(texts: Mapping[str, str], name: str, context: Context) -> str:
     """A YAML document of a template among ``texts``, every value a quoted scalar."""
-    return _rendered(_scripts(DictLoader(dict(texts)), _yaml_quoted), name, context)
+    return _rendered(_scripts(tuple(texts.items()), _yaml_quoted), name, context)
 
 
 def shell_quoted(seen: object) -> str:
@@ -72,14 +73,18 @@ def shell_quoted(seen: object) -> str:
     return shlex.quote(str(seen))
 
 
+def compact(seen: object) -> str:
+    """A value as JSON on one line, the same text for the same value."""
+    return json.dumps(seen, sort_keys=True, ensure_ascii=False)
+
+
 def _yaml_quoted(seen: object) -> str:
     return str(seen) if isinstance(seen, Raw) else json.dumps(seen, ensure_ascii=False)
 
 
 def _value(expression: str, context: Context, where: str) -> object:
     try:
-        compiled = _plain().compile_expression(expression, undefined_to_none=False)
-        result: object = compiled(**context)
+        result: object = _expression(expression)(**context)
     except TemplateError as error:
         raise _complaint(where, expression, error) from None
     if isinstance(result, StrictUndefined):
@@ -96,16 +101,27 @@ def _rendered(environment: ImmutableSandboxedEnvironment, name: str, context: Co
 
 @lru_cache(maxsize=1)
 def _plain() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+    return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
     )
-    environment.filters["json"] = _compact_json
-    return environment
 
 
-def _scripts(loader: BaseLoader, finalize: Any) -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        loader=loader,
+@lru_cache(maxsize=2048)
+def _template(text: str) -> Template:
+    return _plain().from_string(text)
+
+
+@lru_cache(maxsize=2048)
+def _expression(text: str) -> TemplateExpression:
+    return _plain().compile_expression(text, undefined_to_none=False)
+
+
+@lru_cache(maxsize=32)
+def _scripts(
+    texts: tuple[tuple[str, str], ...], finalize: Callable[[object], str]
+) -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(
+        loader=DictLoader(dict(texts)),
         undefined=StrictUndefined,
         autoescape=False,
         finalize=finalize,
@@ -113,12 +129,6 @@ def _scripts(loader: BaseLoader, finalize: Any) -> ImmutableSandboxedEnvironment
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["json"] = _compact_json
-    return environment
-
-
-def _compact_json(seen: object) -> str:
-    return json.dumps(seen, sort_keys=True, ensure_ascii=False)
 
 
 def _complaint(where: str, template: str, error: TemplateError) -> CatalogError:

@@ -98,7 +98,7 @@ def test_a_runtimes_finding_lies_in_its_capabilities(theirs: Path, capsys) -> No
     (theirs / "runtimes/sglang").mkdir(parents=True)
     file = theirs / "runtimes/sglang/runtime.yaml"
     file.write_text(
-        text.replace('{family: gpt_oss, since: "0.5.0"}', "{family: x, since: '9'}")
+        text.replace('{family: gpt_oss, since: "0.5.1"}', "{family: x, since: '9'}")
     )
 
     assert run(["catalog", "check", *TODAY, "--catalog", str(theirs)]) == 2
