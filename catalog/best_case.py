@@ -8,7 +8,7 @@ from catalog.roofline import assumed_request_s, bound_request
 from catalog.sale import Sale
 from catalog.terms import SECONDS_PER_HOUR
 
-_MILLION = 1e6
+MILLION = 1e6
 
 
 def best_tokens_per_hour(placement: Placement) -> float | None:
@@ -32,5 +32,5 @@ def cost(sale: Sale, tokens_per_hour: float | None, basis: Basis) -> Quantity | 
     if sale.price is None or not tokens_per_hour:
         return None
     currency = sale.price.unit.partition("/")[0]
-    value = sale.price.value / tokens_per_hour * _MILLION
+    value = sale.price.value / tokens_per_hour * MILLION
     return Quantity(value=value, unit=f"{currency}/Mtok", basis=basis, source=sale.price.source)

@@ -10,8 +10,8 @@ from catalog.best_case import best_tokens_per_hour
 from catalog.capabilities import is_below, newest_release, supported
 from catalog.case import Case
 from catalog.entries import OURS
-from catalog.facts import Facts
-from catalog.placement import CPU_CLASSES, NEEDS_BF16, Placement
+from catalog.facts import Facts, host_memory_of, memory_of
+from catalog.placement import NEEDS_BF16, Placement, assumed_compute, peak_compute
 from catalog.placing import Machine, Software, placed
 from catalog.resolve import link_of
 from catalog.sale import sale_of
@@ -55,14 +55,17 @@ class Combinations:
                 continue
             device = facts.catalog.device(offer.device)
             sale, notes = sale_of(name, offer, facts.today), self._notes(name, offer)
+            machines = tuple(self._machines(device, offer))
             for software in self._software_for(device):
                 weights, runtime = software.weights, software.runtime
                 parity = facts.parity(weights, facts.kv)
                 most = software.support.maximum_tensor_parallel if software.support else 0
-                for k in _degrees(offer.device_count, most):
-                    placement, best = self._placement(device, offer, software, k)
+                for machine in machines:
+                    if machine.k > most:
+                        break
+                    placement, best = self._placement(machine, software)
                     yield Case(
-                        name=f"{name}/tp{k}/{weights.name}/{runtime.name}",
+                        name=f"{name}/tp{machine.k}/{weights.name}/{runtime.name}",
                         placement=placement,
                         best_tokens_per_hour=best,
                         sale=sale,
@@ -70,21 +73,38 @@ class Combinations:
                         notes=notes,
                     )
 
-    def _placement(self, device: Device, offer: Offer, software: Software, k: int) -> Placed:
-        """The placement and its best case; offers that sell the same machine share them."""
-        kind = (device.name, offer.link, offer.device_count, k)
-        memory = offer.host.memory if device.device_class in CPU_CLASSES else None
-        host = (memory.value, offer.source) if memory is not None else None
-        key = (kind, host, software.runtime.name, software.weights.name)
+    def _machines(self, device: Device, offer: Offer) -> Iterator[Machine]:
+        """The offer's devices under each degree: powers of two that divide them, rising."""
+        memory, host = memory_of(device, offer), host_memory_of(offer)
+        link, k = link_of(self.facts, None, offer, device), 1
+        while k <= offer.device_count:
+            if offer.device_count % k == 0:
+                yield Machine(
+                    device=device,
+                    memory=memory,
+                    host_memory=host,
+                    link=link,
+                    device_count=offer.device_count,
+                    k=k,
+                    replicas=offer.device_count // k,
+                )
+            k *= 2
+
+    def _placement(self, machine: Machine, software: Software) -> Placed:
+        """The placement and its best case; offers that sell the same machine share them.
+
+        The host's memory differs between offers of a device, but matters to a CPU alone.
+        """
+        key = (
+            machine.device.name,
+            id(machine.link),
+            id(machine.memory),
+            machine.device_count,
+            machine.k,
+            software.runtime.name,
+            software.weights.name,
+        )
         if key not in self._placements:
-            machine = Machine(
-                device=device,
-                offer=offer,
-                link=link_of(self.facts, None, offer, device),
-                device_count=offer.device_count,
-                k=k,
-                replicas=offer.device_count // k,
-            )
             placement = placed(self.facts, self.arch, machine, software, "hub")
             self._placements[key] = placement, best_tokens_per_hour(placement)
         return self._placements[key]
@@ -95,18 +115,26 @@ class Combinations:
         return self._software[device.name]
 
     def _found(self, device: Device) -> Iterator[Software]:
+        """What can run on the device; all runtimes share the device's rates."""
+        rates = {
+            weights.name: (peak_compute(device, weights), assumed_compute(device, weights))
+            for weights in (self.facts.weights, *self.published)
+        }
         for runtime in sorted(self.facts.runtimes.values(), key=_without_pages):
             version = newest_release(runtime)
             support = supported(runtime, device.device_class, version)
             if runtime.simulation or support is None:
                 continue
             for weights in self._precisions(device, support):
+                peak, achieved = rates[weights.name]
                 yield Software(
                     runtime=runtime,
                     version=version,
                     support=support,
                     weights=weights,
                     kv=self.facts.kv,
+                    peak=peak,
+                    achieved_compute=achieved,
                 )
 
     def _precisions(self, device: Device, support: DeviceSupport) -> Iterator[Precision]:
@@ -136,15 +164,6 @@ def _without_pages(runtime: Runtime) -> bool:
     for services with many streams.
     """
     return runtime.kv_block_tokens == 1
-
-
-def _degrees(device_count: int, most: int) -> Iterator[int]:
-    """Powers of two up to ``most`` that divide the devices."""
-    k = 1
-    while k <= min(device_count, most):
-        if device_count % k == 0:
-            yield k
-        k *= 2
 
 
 def _serves(device: Device, support: DeviceSupport, weights: Precision) -> bool:

@@ -2,58 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from catalog.best_case import cost
+from catalog.best_case import MILLION
 from catalog.case import Case, Unmodelled
-from catalog.gates import Gate, all_gates
+from catalog.gates import Gate, Reads, all_gates
 from catalog.gates._answers import unknown
 from catalog.placement import Placement
-from catalog.quantity import Basis, Quantity
+from catalog.quantity import Quantity
 from catalog.sale import Sale
 from catalog.verdict import SEVERITY, GateResult, Status, Verdict
 
 DOLLARS_PER_HOUR = "USD/h"
-_DOLLARS_PER_MILLION = "USD/Mtok"
 Assumptions = tuple[tuple[str, Quantity | None], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """What is the same for every offer that sells a placement."""
+    """Answers that do not depend on the price, by gate; they keep their placement alive."""
 
     placement: Placement
-    results: tuple[GateResult, ...]
-    assumptions: Assumptions
+    answers: Mapping[str, GateResult]
+    assumptions: Assumptions = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Applies the gates; what does not depend on the price is judged once per placement."""
+    """Applies the gates; each is asked once for all candidates that are alike to it."""
 
     gates: tuple[Gate, ...] = field(default_factory=all_gates)
-    _seen: dict[int, Fixed] = field(default_factory=dict)
+    _by_placement: dict[int, Fixed] = field(default_factory=dict)
+    _by_ranks: dict[Hashable, Fixed] = field(default_factory=dict)
 
     def verdict(self, case: Case | Unmodelled) -> Verdict:
         """The candidate after all gates."""
         if isinstance(case, Unmodelled):
             return _unmodelled(case, self.gates)
         fixed = self._fixed(case)
-        answers = iter(fixed.results)
-        results = tuple(
-            gate.judge(case) if gate.reads_price else next(answers) for gate in self.gates
-        )
-        return _verdict(case, results, fixed)
+        answers = fixed.answers
+        results = tuple([answers.get(gate.name) or gate.judge(case) for gate in self.gates])
+        return _verdict(case, results, fixed.assumptions)
 
     def _fixed(self, case: Case) -> Fixed:
-        key = id(case.placement)  # stays its own: the entry below keeps the placement alive
-        if key not in self._seen:
-            self._seen[key] = Fixed(
+        key = id(case.placement)
+        if key not in self._by_placement:
+            ranks = self._for_ranks(case)
+            self._by_placement[key] = Fixed(
                 placement=case.placement,
-                results=tuple(gate.judge(case) for gate in self.gates if not gate.reads_price),
+                answers={**ranks.answers, **self._answers(case, "placement")},
                 assumptions=_assumptions(case.placement),
             )
-        return self._seen[key]
+        return self._by_placement[key]
+
+    def _for_ranks(self, case: Case) -> Fixed:
+        key = case.placement.rank_facts
+        if key not in self._by_ranks:
+            answers = self._answers(case, "ranks")
+            self._by_ranks[key] = Fixed(placement=case.placement, answers=answers)
+        return self._by_ranks[key]
+
+    def _answers(self, case: Case, reads: Reads) -> dict[str, GateResult]:
+        return {gate.name: gate.judge(case) for gate in self.gates if gate.reads == reads}
 
 
 def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None]:
@@ -65,11 +75,10 @@ def deciding(results: tuple[GateResult, ...]) -> tuple[Status, GateResult | None
     return Status.PASS, None
 
 
-def _verdict(case: Case, results: tuple[GateResult, ...], fixed: Fixed) -> Verdict:
+def _verdict(case: Case, results: tuple[GateResult, ...], assumed: Assumptions) -> Verdict:
     place, sale = case.placement, case.sale
     status, decided = deciding(results)
     tokens = case.best_tokens_per_hour if status is not Status.REJECT else None
-    least = cost(sale, tokens, Basis.BOUND)
     return Verdict(
         name=case.name,
         verdict=status,
@@ -90,11 +99,11 @@ def _verdict(case: Case, results: tuple[GateResult, ...], fixed: Fixed) -> Verdi
         sold_as=sale.sold_as,
         commitment=sale.commitment,
         price_usd_per_hour=_dollars(sale),
-        best_usd_per_1m_output=_per_million(least),
+        best_usd_per_1m_output=_per_million(sale, tokens),
         best_tokens_per_hour=tokens,
         stale=sale.stale,
         notes=case.notes,
-        assumptions=(*fixed.assumptions, ("price", sale.price)),
+        assumptions=(*assumed, ("price", sale.price)),
     )
 
 
@@ -131,8 +140,9 @@ def _dollars(sale: Sale) -> float | None:
     return price.value if price is not None and price.unit == DOLLARS_PER_HOUR else None
 
 
-def _per_million(least: Quantity | None) -> float | None:
-    return least.value if least is not None and least.unit == _DOLLARS_PER_MILLION else None
+def _per_million(sale: Sale, tokens_per_hour: float | None) -> float | None:
+    price = _dollars(sale)
+    return price / tokens_per_hour * MILLION if price is not None and tokens_per_hour else None
 
 
 def _assumptions(place: Placement) -> Assumptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,6 +93,33 @@ class Placement:
             return None
         offloaded = self.offload.value / self.k if self.offload is not None else 0.0
         return self.memory.value * self.utilisation + offloaded
+
+    @property
+    def rank_facts(self) -> Hashable:
+        """Equal for placements whose ranks have the same facts, whatever runs them.
+
+        Facts count as themselves (by identity): whoever keeps the key keeps the placement.
+        The number of engines matters to offline goals and to the host's memory only.
+        """
+        shares_host = self.terms.kind == "offline" or self.offload is not None
+        return (
+            id(self.arithmetic),
+            id(self.sums),
+            id(self.device),
+            id(self.link),
+            id(self.memory),
+            id(self.peak),
+            id(self.achieved_bandwidth),
+            id(self.achieved_compute),
+            id(self.host_memory) if shares_host else 0,
+            self.engines if shares_host else 0,
+            self.offload and self.offload.value,
+            self.workspace.value,
+            self.utilisation,
+            self.data_parallel,
+            self.draft_tokens,
+            self.k,
+        )
 
     def at_degree(self, k: int) -> Placement:
         """The same placement with tensor-parallel degree ``k``."""

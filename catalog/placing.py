@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.architecture import Architecture, KvPrecision, Precision
-from catalog.facts import Facts, host_memory_of, memory_of
+from catalog.capabilities import supported
+from catalog.facts import Facts
 from catalog.placement import (
     Placement,
     assumed_compute,
     assumed_workspace,
     peak_compute,
 )
-from catalog.schema import Device, Link, Offer, Runtime
+from catalog.quantity import Quantity
+from catalog.schema import Device, Link, Runtime
 from catalog.schema.runtime import DeviceSupport
 
 
@@ -25,6 +27,23 @@ class Software:
     support: DeviceSupport | None
     weights: Precision
     kv: KvPrecision
+    peak: Quantity | None
+    achieved_compute: Quantity | None
+
+    @classmethod
+    def on(
+        cls, device: Device, runtime: Runtime, version: str, weights: Precision, kv: KvPrecision
+    ) -> Software:
+        """The release on this device, with what the device computes in its number format."""
+        return cls(
+            runtime=runtime,
+            version=version,
+            support=supported(runtime, device.device_class, version),
+            weights=weights,
+            kv=kv,
+            peak=peak_compute(device, weights),
+            achieved_compute=assumed_compute(device, weights),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +51,8 @@ class Machine:
     """Devices of one host, and how ranks are laid over them."""
 
     device: Device
-    offer: Offer | None
+    memory: Quantity | None
+    host_memory: Quantity | None
     link: Link | None
     device_count: int
     k: int
@@ -67,12 +87,12 @@ def placed(
         driver=None,
         weights=weights,
         kv=software.kv,
-        memory=memory_of(device, machine.offer),
-        host_memory=host_memory_of(machine.offer),
+        memory=machine.memory,
+        host_memory=machine.host_memory,
         offload=None,
         utilisation=runtime.default_memory_utilisation,
         workspace=assumed_workspace(device),
-        peak=peak_compute(device, weights),
+        peak=software.peak,
         achieved_bandwidth=device.achieved.bandwidth,
-        achieved_compute=assumed_compute(device, weights),
+        achieved_compute=software.achieved_compute,
     )

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from catalog.architecture import KvPrecision, Precision, kv_precision, precision
 from catalog.best_case import best_tokens_per_hour
-from catalog.capabilities import newest_release, supported
+from catalog.capabilities import newest_release
 from catalog.case import Case, Unmodelled
 from catalog.entries import OURS, Kind
 from catalog.errors import CatalogError
-from catalog.facts import Facts
+from catalog.facts import Facts, host_memory_of, memory_of
 from catalog.launch_settings import maximum_model_length, memory_utilisation
 from catalog.placement import Placement
 from catalog.placing import Machine, Software, placed
@@ -170,21 +170,15 @@ def _placement(facts: Facts, named: Named) -> Placement | None:
         return None
     machine = Machine(
         device=device,
-        offer=named.offer,
+        memory=memory_of(device, named.offer),
+        host_memory=host_memory_of(named.offer),
         link=named.link,
         device_count=candidate.device_count,
         k=candidate.tensor_parallel,
         replicas=named.replicas,
         data_parallel=candidate.data_parallel,
     )
-    version = named.version or ""
-    software = Software(
-        runtime=runtime,
-        version=version,
-        support=supported(runtime, device.device_class, version),
-        weights=named.weights,
-        kv=named.kv,
-    )
+    software = Software.on(device, runtime, named.version or "", named.weights, named.kv)
     plain = placed(facts, facts.arch, machine, software, candidate.checkpoint)
     return _as_stated(facts, candidate, plain)
 

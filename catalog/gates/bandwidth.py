@@ -32,6 +32,7 @@ from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 2
 NAME = "bandwidth"
+READS = "ranks"
 _FORMULA = "max((W_read + B·KV − on-chip caches) / peak bandwidth, step FLOPs / peak FLOP/s)"
 _OFFLINE = " / B"
 _WORKING = (

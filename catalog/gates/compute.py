@@ -21,6 +21,7 @@ from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 3
 NAME = "compute"
+READS = "ranks"
 _FORMULA = "max(prefill FLOPs / peak FLOP/s, (W_read − on-chip caches) / peak bandwidth)"
 _OFFLINE_FORMULA = "(prefill FLOPs + O · FLOPs per token) / peak FLOP/s"
 _OFFLINE_WORKING = (

@@ -12,7 +12,7 @@ from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 6
 NAME = "economics"
-READS_PRICE = True
+READS = "price"
 _FORMULA = "hourly price / (3600 · engines · O / max(compute s, memory s)) ≤ cost ceiling"
 _WORKING = (
     "bound: {price} / {tokens_per_hour} gives {bound}, ceiling {limit}; taking turns at the "

@@ -18,6 +18,7 @@ from catalog.verdict import Figures, GateResult, Input, Status, shown
 
 ORDER = 5
 NAME = "interconnect"
+READS = "ranks"
 _FORMULA = "2L · (α + 2(k−1)/k · M / bandwidth) < t(k') − t(k), in decode and in prefill"
 _WORKING = (
     "TP={degree:} against TP={sibling:}, decode: bound {bound} of {limit} saved, assumption "

@@ -22,6 +22,7 @@ from catalog.verdict import Figures, GateResult, Input, Status
 
 ORDER = 1
 NAME = "memory"
+READS = "ranks"
 _CLAUSE = "weights and KV cache fit in memory"
 _FORMULA = "W/k + max(C·KV(S_avg), KV(S_max)) ≤ reported memory"
 _WORKING = (

@@ -19,7 +19,7 @@ from catalog.facts import Facts
 from catalog.gates import Gate, all_gates, gates_in
 from catalog.judging import Judge
 from catalog.load import load_campaign, load_catalog, shipped_catalog
-from catalog.quantity import Quantity
+from catalog.quantity import Basis, Quantity
 from catalog.resolve import resolve
 from catalog.sale import Sale
 from catalog.verdict import Status
@@ -108,18 +108,48 @@ def test_json_is_strict(gate: Gate, case: Case) -> None:
 
 @each_gate
 @each_case
-def test_a_gate_that_does_not_read_the_price_answers_the_same_at_any_price(
-    gate: Gate, case: Case
-) -> None:
-    dear = replace(case, sale=Sale(price=replace(price(case), value=1e6)))
+def test_what_a_gate_does_not_read_does_not_change_its_answer(gate: Gate, case: Case) -> None:
+    place = case.placement
+    other = {"name": "other", "title": "Other", "versions": ()}
+    elsewhere = replace(place, runtime=place.runtime.model_copy(update=other), version="9")
+    changed = {
+        "placement": replace(case, sale=Sale(price=replace(price(case), value=1e6))),
+        "ranks": replace(case, placement=elsewhere),
+        "price": case,
+    }[gate.reads]
 
-    if not gate.reads_price:
-        assert gate.judge(dear).to_json() == gate.judge(case).to_json()
+    assert gate.judge(changed).to_json() == gate.judge(case).to_json()
+    if gate.reads == "ranks":
+        assert elsewhere.rank_facts == place.rank_facts
 
 
 def price(case: Case) -> Quantity:
     assert case.sale.price is not None
     return case.sale.price
+
+
+@each_case
+def test_the_key_of_the_ranks_differs_where_a_fact_does(case: Case) -> None:
+    place = case.placement
+    more = Quantity(value=1.0, unit="B/s", basis=Basis.ASSUMPTION)
+    others = [
+        replace(place, achieved_bandwidth=more),
+        replace(place, achieved_compute=more),
+        replace(place, memory=more),
+        replace(place, peak=more),
+        replace(place, workspace=more),
+        replace(place, offload=more),
+        replace(place, link=None),
+        replace(place, draft_tokens=7),
+        replace(place, data_parallel=7),
+        replace(place, utilisation=0.123),
+        place.at_degree(4),
+    ]
+
+    keys = {other.rank_facts for other in others if other != place}
+
+    assert place.rank_facts not in keys
+    assert len(keys) == len([other for other in others if other != place])
 
 
 @each_gate
@@ -171,8 +201,8 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 def test_a_new_file_is_a_new_gate_and_nothing_has_to_be_registered(planted: ModuleType) -> None:
     found = gates_in(planted)
 
-    assert [(gate.order, gate.name, gate.reads_price) for gate in found] == [
-        (2.5, "moonlight", False)
+    assert [(gate.order, gate.name, gate.reads) for gate in found] == [
+        (2.5, "moonlight", "placement")
     ]
 
 
