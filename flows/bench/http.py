@@ -13,6 +13,7 @@ from flows.bench.endpoint import is_loopback, split
 from flows.errors import InfrastructureError, UsageError
 from flows.load.plan import Endpoint, Tls
 
+CONNECT_TIMEOUT_S = 10.0
 LOOPBACK_ONLY = "RUNOFF_LOOPBACK_ONLY"
 
 
@@ -54,8 +55,10 @@ def _ask(
     payload = None if body is None else body.encode()
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        connection = _connection(parts.scheme, parts.hostname or "", parts.port, tls, timeout_s)
+        connection = _connection(parts.scheme, parts.hostname or "", parts.port, tls)
         try:
+            connection.connect()
+            connection.sock.settimeout(timeout_s)
             connection.request(method, target, body=payload, headers=dict(headers))
             answer = connection.getresponse()
             return Answer(status=answer.status, body=answer.read())
@@ -66,15 +69,15 @@ def _ask(
 
 
 def _connection(
-    scheme: str, host: str, port: int | None, tls: Tls, timeout_s: float
+    scheme: str, host: str, port: int | None, tls: Tls
 ) -> http.client.HTTPConnection:
     if scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=timeout_s)
+        return http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT_S)
     context = ssl.create_default_context(cafile=tls.ca)
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(host, port, timeout=timeout_s, context=context)
+    return http.client.HTTPSConnection(host, port, timeout=CONNECT_TIMEOUT_S, context=context)
 
 
 def _refuse_beyond_loopback(url: str, host: str) -> None:
@@ -106,7 +109,7 @@ def _unreachable(url: str, error: Exception, timeout_s: float) -> Infrastructure
     if isinstance(error, TimeoutError):
         return InfrastructureError(
             url,
-            f"no answer within {timeout_s:g} s",
+            f"not connected within {CONNECT_TIMEOUT_S:g} s or not answered in {timeout_s:g} s",
             "Wait until the server is ready, or raise --timeout",
         )
     seen = str(error) or type(error).__name__

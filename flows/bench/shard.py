@@ -16,6 +16,7 @@ from typing import Final
 from flows.errors import InfrastructureError
 
 _PATIENCE_S: Final = 3600.0  # nothing is to be done while the shards run
+_ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 _LAST_WORDS: Final = 2_000  # bytes of what a failed process said
 
 
@@ -46,8 +47,9 @@ def run_shards(
 
     ``meanwhile`` is called while they run and says in how many seconds to call it again.
 
-    Ctrl-C (or SIGTERM) is handed on once, so that each shard writes what it has measured; a
-    second one kills them. Raises InfrastructureError where a shard wrote no raw file.
+    Ctrl-C (or SIGTERM, SIGHUP) is handed on once, so that each shard writes what it has
+    measured; a second one kills them. Raises InfrastructureError where a shard wrote no
+    raw file.
     """
     processes: list[subprocess.Popen[bytes]] = []
     interrupted = False
@@ -108,7 +110,7 @@ def _hand_on(processes: Sequence[subprocess.Popen[bytes]]) -> None:
 
 @contextmanager
 def _term_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM ends a cell like Ctrl-C does; only a main thread may say so."""
+    """SIGTERM and SIGHUP end a cell like Ctrl-C does; only a main thread may say so."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -116,11 +118,12 @@ def _term_like_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = [(number, signal.signal(number, interrupt)) for number in _ENDINGS]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def _silent(job: Job, code: int) -> InfrastructureError:

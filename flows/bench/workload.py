@@ -91,7 +91,7 @@ def _synthetic(spec: CellSpec, survey: Survey, count: int) -> Iterator[Item]:
             turn=0,
             think_ns=0,
             prompt_tokens=prompt,
-            shared_tokens=min(prompt, around + (shared.of(prompt) if shared else 0)),
+            shared_tokens=min(prompt, max(around, shared.of(prompt) if shared else 0)),
             output_tokens=output,
             prompt_json=survey.alphabet.written(source.draw(symbols, common)),
         )

@@ -64,7 +64,7 @@ def _mooncake(path: Path, lines: list[str]) -> Iterator[TraceRow]:
                 at_ns=round(float(row["timestamp"]) * _NS_PER_MS),
                 prompt_tokens=_tokens(row["input_length"]),
                 output_tokens=_tokens(row["output_length"]),
-                blocks=tuple(int(block) for block in row.get("hash_ids") or ()),
+                blocks=tuple(_block(block) for block in row.get("hash_ids") or ()),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(_complaint(path, number, error)) from None
@@ -102,6 +102,13 @@ def _tokens(value: Any) -> int:
     if tokens < 0:
         raise ValueError(f"a length of {tokens} tokens")
     return max(tokens, 1)
+
+
+def _block(value: Any) -> int:
+    block = int(value)
+    if block < 0:
+        raise ValueError(f"a hash id of {block}; they start at 0")
+    return block
 
 
 def _complaint(path: Path, line: int, error: Exception) -> str:

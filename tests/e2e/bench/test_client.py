@@ -86,16 +86,18 @@ def test_ctrl_c_keeps_what_was_measured_marks_it_and_ends_with_130(engine, bench
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_term_ends_a_cell_as_ctrl_c_does(engine, bench):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_end_a_cell_as_ctrl_c_does(engine, bench, number):
     command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
-    when_loading(command.pid)
-    time.sleep(2.0)
+    (child,) = when_loading(command.pid)
+    time.sleep(1.5)
 
-    command.terminate()
+    command.send_signal(number)
     result = bench.end(command)
 
     assert result.code == 130
     assert result.summary["incomplete"] is True
+    assert not Path(f"/proc/{child}").exists()
 
 
 def test_a_folder_of_the_users_that_is_named_like_ours_is_not_run(engine, bench, tmp_path):
@@ -193,7 +195,16 @@ def test_the_client_is_calibrated_against_a_null_server(tmp_path):
 
 def test_json_for_a_dash_is_all_that_standard_output_gets(engine, bench, capsys):
     url = engine().url + "/v1/completions"
-    few = ("--concurrency", "2", "--num-requests", "20", "--warmup-requests", "4")
+    few = (
+        "--concurrency",
+        "2",
+        "--num-requests",
+        "20",
+        "--warmup-requests",
+        "4",
+        "--output-tokens",
+        "4",
+    )
 
     code = run(["bench", "--endpoint", url, "--model", "rehearsal", *few, "--json", "-"])
 

@@ -68,6 +68,7 @@ def test_rows_out_of_order_are_put_in_order_of_time(tmp_path):
         ('{"timestamp": 1, "input_length": 5}', "trace:1: no 'output_length'"),
         (MOONCAKE + '{"timestamp": 1, ', "trace:5: "),
         (MOONCAKE.replace("6472", "-1"), "trace:2: a length of -1 tokens"),
+        (MOONCAKE.replace("60]", "-60]"), "trace:2: a hash id of -60"),
         ("time,in,out\n1,2,3\n", "trace:1: no 'TIMESTAMP'"),
         (AZURE_2023.replace("396", "many"), "trace:3: invalid literal"),
         (AZURE_2023.replace("18:15:50.9951690", "later"), "trace:3: Invalid isoformat"),
