@@ -14,10 +14,12 @@ from typing import Any, Final, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from catalog.errors import CatalogError
+from deploy_templates.observables import Kind
 
 SCHEMA_VERSION: Final = 1
 
 Mode = Literal["process", "venv", "container"]
+MetricsDialect = Literal["prometheus", "iterations"]
 NeedKind = Literal["image", "wheel", "program", "checkpoint", "address"]
 Asked = str | int | float | bool | None
 _CLOSED = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)
@@ -75,27 +77,46 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One of the server's own time series; its value times ``scale`` is in our unit."""
+    """One of the server's own time series; its value times ``scale`` is in our unit.
+
+    An ``amount`` is what was added since the last reading, a ``counter`` what ever was. Of
+    samples with other ``labels`` nothing is taken.
+    """
 
     __pydantic_config__ = _CLOSED
     name: str
-    kind: Literal["gauge", "counter", "histogram", "summary"]
+    kind: Kind
     scale: float = 1.0
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerField:
+    """A number in the last events of an answer; times ``scale`` it is in seconds.
+
+    ``key`` is dotted, from the top of the event's JSON object.
+    """
+
+    __pydantic_config__ = _CLOSED
+    key: str
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
     """Where the server's own counters are, which dialect they speak, what they are called.
 
-    ``series`` maps what we read (running, waiting, …) to the release's name for it; what is
-    not in it is not offered by this release.
+    ``prometheus`` is its text format; ``iterations`` a JSON list of what happened in each
+    step since it was last read, with dotted keys for names. ``series`` maps what we read
+    (``observables``) to the release's name for it; what is not in it is not offered by this
+    release. ``answers`` does the same for what an answer says of its own request.
     """
 
     __pydantic_config__ = _CLOSED
     path: str
-    dialect: str
+    dialect: MetricsDialect
     series: Mapping[str, Series] = field(default_factory=dict)
+    answers: Mapping[str, AnswerField] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

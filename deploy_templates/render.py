@@ -18,7 +18,6 @@ from deploy_templates.plan import (
     Health,
     Install,
     LaunchPlan,
-    Metrics,
     Readiness,
     Report,
     Reported,
@@ -123,7 +122,7 @@ def _plan(request: LaunchRequest, runtime: RuntimeFolder) -> LaunchPlan:
         report=_report(rendered),
         metrics=next(
             (
-                Metrics(path=spec.path, dialect=spec.dialect, series=spec.series)
+                spec.metrics
                 for spec in setting.release.formed(launch.metrics, setting.form.name)
             ),
             None,

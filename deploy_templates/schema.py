@@ -13,7 +13,17 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from catalog.schema.fields import Flag, Real, Strict, Whole
-from deploy_templates.plan import Failure, Mode, Phase, Series, Stop
+from deploy_templates.observables import ANSWERED, OBSERVABLES
+from deploy_templates.plan import (
+    AnswerField,
+    Failure,
+    Metrics,
+    MetricsDialect,
+    Mode,
+    Phase,
+    Series,
+    Stop,
+)
 from deploy_templates.request import Variables
 
 VARIABLES = tuple(field.name for field in fields(Variables))
@@ -199,12 +209,43 @@ class ReportSpec(Strict):
     settings: dict[str, tuple[Reading, ...]] = Field(default_factory=dict)
 
 
+def _is_observable(series: dict[str, Series]) -> dict[str, Series]:
+    for name, one in series.items():
+        if name not in OBSERVABLES:
+            known = ", ".join(OBSERVABLES)
+            raise ValueError(f"{name!r} is nothing that we read of an engine; known: {known}")
+        if one.kind not in OBSERVABLES[name].kinds:
+            kinds = " or ".join(OBSERVABLES[name].kinds)
+            raise ValueError(f"{name} is a {kinds}, not a {one.kind}")
+    return series
+
+
+def _is_answered(answers: dict[str, AnswerField]) -> dict[str, AnswerField]:
+    for name in answers:
+        if name not in ANSWERED:
+            known = ", ".join(ANSWERED)
+            raise ValueError(f"{name!r} is nothing that we read of an answer; known: {known}")
+    return answers
+
+
 class MetricsSpec(Span):
     """Where a release's counters are and what it calls them; what is not named is missing."""
 
     path: str
-    dialect: str
-    series: dict[str, Series] = Field(default_factory=dict)
+    dialect: MetricsDialect
+    series: Annotated[dict[str, Series], AfterValidator(_is_observable)] = Field(
+        default_factory=dict
+    )
+    answers: Annotated[dict[str, AnswerField], AfterValidator(_is_answered)] = Field(
+        default_factory=dict
+    )
+
+    @property
+    def metrics(self) -> Metrics:
+        """The same as a part of a launch plan."""
+        return Metrics(
+            path=self.path, dialect=self.dialect, series=self.series, answers=self.answers
+        )
 
 
 class HealthSpec(Span):
