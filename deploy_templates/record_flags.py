@@ -44,6 +44,7 @@ RECIPES = {
             "vllm/engine/arg_utils.py",
             "vllm/entrypoints/openai/cli_args.py",
             "vllm/entrypoints/common/cli_args.py",
+            "vllm/entrypoints/launchers/cli_args.py",
         ),
         defined_in=("vllm/config.py", "vllm/config/"),
         flag_classes=("FrontendArgs",),
