@@ -1,8 +1,9 @@
 """How far this machine's client can be trusted: measured against a null server.
 
 The null server notes when it wrote each chunk, by the same clock as the client's stamps, so
-that the difference is the client's error and nothing else. Both share this machine, as they
-do when a local server is measured.
+that the difference is the client's error and nothing else. Chunks whose write was itself
+held up are left out: their true time is not known. Both share this machine, as they do when
+a local server is measured.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ LEVELS: Final = (16, 64, 256, 1024)  # streams
 _ROUNDS: Final = 3  # answers per stream; the first wave, sent all at once, is warm-up
 _CORE_LIMIT: Final = 0.8  # share of a core above which a cell is `client-bound`
 _TIMEOUT_S: Final = 60.0
+_KNOWN_NS: Final = 50_000  # a write that took longer was held up
+
+Truth = tuple[Sequence[int], Sequence[int]]  # times before and after each write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +100,7 @@ def _measured(streams: int) -> Level:
         with _null_server(log) as url:
             write_plan(plan, _header(url, streams), _requests(streams))
             run_shard(plan, raw)
-        written = dict(_entries(log))
+        written = {sequence: (before, after) for sequence, before, after in _entries(log)}
         return level_of(streams, read_raw(raw), written)
 
 
@@ -152,25 +156,29 @@ def _null_server(log: Path) -> Iterator[str]:
             process.terminate()
 
 
-def _entries(log: Path) -> Iterable[tuple[int, list[int]]]:
+def _entries(log: Path) -> Iterable[tuple[int, list[int], list[int]]]:
     return map(json.loads, log.read_text(encoding="ascii").splitlines())
 
 
-def level_of(streams: int, raw: RawRun, written: dict[int, list[int]]) -> Level:
+def level_of(streams: int, raw: RawRun, written: Mapping[int, Truth]) -> Level:
     """The client's error at one level, from what it recorded and what was written when."""
     biases, ours, true = [], [], []
     for request in raw.requests:
         stamps = parse_request(request, "completions").stamps_ns
-        truth = written.get(request.sequence, [])
-        if request.phase != "warmup" and len(stamps) == len(truth):
-            biases.append(np.subtract(stamps, truth))
-            ours.append(np.diff(stamps))
-            true.append(np.diff(truth))
-    if not biases:
-        raise InfrastructureError("the null server", "no whole answer was recorded", "")
+        before, after = written.get(request.sequence, ((), ()))
+        if request.phase != "warmup" and len(stamps) == len(before):
+            known = np.subtract(after, before) < _KNOWN_NS
+            biases.append(np.subtract(stamps, before)[known])
+            between = known[1:] & known[:-1]
+            ours.append(np.diff(stamps)[between])
+            true.append(np.diff(before)[between])
+    if not any(map(len, ours)):
+        raise InfrastructureError(
+            "the null server", "no whole answer with known times was recorded", ""
+        )
     bias_us = np.concatenate(biases) / 1e3
     gap_ms = [float(np.quantile(np.concatenate(gaps), 0.99)) / 1e6 for gaps in (ours, true)]
-    chunks = sum(len(stamps) for stamps in written.values())
+    chunks = sum(len(before) for before, _ in written.values())
     client = raw.client
     return Level(
         streams=streams,

@@ -2,7 +2,8 @@
 
 ``python -P -m flows.bench.null_server LOG``: answers every POST with a stream of chunks at a
 fixed pace and prints its address. At SIGTERM it writes LOG: per request its sequence number
-(taken from the body's ``seed``) and the monotonic times of its writes, as JSON lines.
+(taken from the body's ``seed``) and the monotonic times just before and just after each of
+its writes, as JSON lines.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Client:
     received: bytes = b""
     sequence: int = 0
     due_ns: int = 0
-    written_ns: list[int] = field(default_factory=list)
+    before_ns: list[int] = field(default_factory=list)
+    after_ns: list[int] = field(default_factory=list)
 
     def take(self, data: bytes) -> bool:
         """Take what has come; True when a whole request is there."""
@@ -69,15 +71,18 @@ class Client:
             return False
         seed = _SEED.search(body)
         self.sequence = int(seed[1]) if seed else -1
-        self.received, self.written_ns = b"", []
+        self.received, self.before_ns, self.after_ns = b"", [], []
         return True
 
     def write_next(self) -> bool:
         """Write the next chunk and note when; True when it was the last."""
-        count = len(self.written_ns)
+        count = len(self.before_ns)
         chunk = _LAST if count == TOKENS - 1 else _TOKEN
-        self.written_ns.append(monotonic_ns())
-        self.socket.sendall(_HEAD + chunk if count == 0 else chunk)
+        if count == 0:
+            chunk = _HEAD + chunk
+        self.before_ns.append(monotonic_ns())
+        self.socket.sendall(chunk)
+        self.after_ns.append(monotonic_ns())
         return count == TOKENS - 1
 
 
@@ -92,7 +97,7 @@ class NullServer:
         self._starting: deque[Client] = deque()
         self._running: deque[Client] = deque()
         self._stopped = False
-        self.log: list[tuple[int, list[int]]] = []
+        self.log: list[tuple[int, list[int], list[int]]] = []
         self.port: int = self._listener.getsockname()[1]
 
     def stop(self, _number: int, _frame: FrameType | None) -> None:
@@ -147,7 +152,7 @@ class NullServer:
             except OSError:
                 continue  # the reader has gone; its end is seen when it is read
             if is_over:
-                self.log.append((client.sequence, client.written_ns))
+                self.log.append((client.sequence, client.before_ns, client.after_ns))
             else:
                 client.due_ns += GAP_NS
                 self._running.append(client)

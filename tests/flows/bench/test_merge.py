@@ -13,6 +13,7 @@ from flows.bench.merge import merged
 from flows.bench.null_server import TOKENS
 from flows.bench.show import show_calibration
 from flows.console import Console
+from flows.errors import InfrastructureError
 from flows.load.raw import RawRequest, RawRun, RunFacts, write_raw
 
 CHUNK = b'data: {"choices": [{"index": 0, "text": " word", "finish_reason": null}]}\n\n'
@@ -133,7 +134,8 @@ def test_the_clients_error_is_its_stamp_minus_the_time_of_the_write():
         request(n, "measured", 0, tokens=TOKENS, first_ns=60_000_000 + 3_000, gap_ns=10_002_000)
         for n in range(2)
     ]
-    written = {n: [60_000_000 + 10_000_000 * i for i in range(TOKENS)] for n in range(2)}
+    before = [60_000_000 + 10_000_000 * i for i in range(TOKENS)]
+    written = {n: (before, [time + 5_000 for time in before]) for n in range(2)}
     raw = RawRun(
         **{name: getattr(facts((0, 0)), name) for name in RunFacts.__dataclass_fields__},
         requests=tuple(recorded),
@@ -148,12 +150,28 @@ def test_the_clients_error_is_its_stamp_minus_the_time_of_the_write():
     assert level.is_trustworthy
 
 
+def test_chunks_whose_write_was_held_up_say_nothing_of_the_client():
+    before = [60_000_000 + 10_000_000 * i for i in range(TOKENS)]
+    after = [time + (400_000 if i % 2 else 5_000) for i, time in enumerate(before)]
+    late = [time + (390_000 if i % 2 else 3_000) for i, time in enumerate(before)]
+    recorded = request(0, "measured", 0, tokens=TOKENS, stamps_ns=array("q", late))
+    raw = RawRun(
+        **{name: getattr(facts((0, 0)), name) for name in RunFacts.__dataclass_fields__},
+        requests=(recorded,),
+    )
+
+    with pytest.raises(InfrastructureError, match="no whole answer"):
+        level_of(1, raw, {})
+    with pytest.raises(InfrastructureError, match="no whole answer"):
+        level_of(1, raw, {0: (before, after)})  # no two writes in a row are known
+
+
 def test_a_calibration_tells_the_rate_at_which_a_core_is_80_percent_busy(capsys):
     raw = RawRun(
         **{name: getattr(facts((0, 0)), name) for name in RunFacts.__dataclass_fields__},
         requests=(request(0, "measured", 0, tokens=TOKENS),),
     )
-    truth = {0: np.arange(TOKENS).tolist()}
+    truth = {0: (np.arange(TOKENS), np.arange(TOKENS) + 10)}
     calibration = Calibration(levels=(level_of(1, raw, truth),))
 
     show_calibration(Console(sys.stdout), calibration)
