@@ -67,7 +67,7 @@ def _latency_table(summary: CellSummary) -> Table:
     rows = []
     for name, title in _LATENCIES.items():
         measure = summary.measures[name]
-        if not measure.ok.count:
+        if not measure.ok.count or (name == "ttfa" and measure == summary.measures["ttft"]):
             continue
         values = [measure.ok.mean, *(measure.ok.percentiles[p] for p in _PERCENTS)]
         cells = [Cell(text=number(value)) for value in values]
