@@ -53,11 +53,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One variable's terms, what the plan says of it, and what to doubt."""
+    """One variable's terms, what the plan says of it, and what to doubt.
+
+    ``is_unseen``: the engine's default stands, nobody stated it and nothing reports it.
+    """
 
     terms: Terms = Terms()
     controlled: Controlled
     threats: tuple[str, ...] = ()
+    is_unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +103,7 @@ class Asking:
     def _unset(self, name: str, variable: Variable) -> Answer:
         """A default of the engine's: reported, certain, or a threat."""
         read_back = self._read_back(name)
-        threats: tuple[str, ...] = ()
-        if variable.unset is None and read_back is None and not self._ruled_out(variable):
-            threats = (f"{name} is left to the engine's default, which it does not report",)
+        is_stated = variable.unset is not None or self._ruled_out(variable)
         return Answer(
             controlled=Controlled(
                 asked=None,
@@ -109,7 +111,7 @@ class Asking:
                 note=variable.unset or "",
                 read_back=read_back,
             ),
-            threats=threats,
+            is_unseen=read_back is None and not is_stated,
         )
 
     def _asked(self, name: str, variable: Variable, stated: Asked, asked: Variables) -> Answer:

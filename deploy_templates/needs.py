@@ -92,6 +92,8 @@ def _addresses(setting: Setting) -> Iterator[Need]:
             name=mirrors.package_index or "the installer's default package index",
             reason="package index",
         )
+    for address in setting.form.addresses:
+        yield Need(kind="address", name=address, reason="fetched by install.sh")
     is_simulation = setting.runtime.capabilities.simulation
     if request.checkpoint.kind == "hub" and setting.location is None and not is_simulation:
         yield Need(
@@ -117,8 +119,9 @@ def _check_offline(setting: Setting, needs: Iterable[Need]) -> None:
     }
     key = {"image registry": "registry", "package index": "package_index", "model hub": "hub"}
     for need in needs:
-        if need.kind == "address" and own[need.reason] is None:
-            _refuse(setting, f"{need.name} would be needed", f"mirrors.{key[need.reason]}")
+        if need.kind == "address" and own.get(need.reason) is None:
+            place = f"mirrors.{key[need.reason]}" if need.reason in key else "another form"
+            _refuse(setting, f"{need.name} would be needed", place)
     image = setting.request.image
     if (
         setting.in_container

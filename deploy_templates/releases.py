@@ -46,9 +46,14 @@ class Release:
     order: tuple[str, ...]
 
     @property
+    def is_known(self) -> bool:
+        """Whether the asked release itself is known."""
+        return self.asked == self.known
+
+    @property
     def threat(self) -> str | None:
         """What to doubt where the release itself is not known; None where it is."""
-        if self.asked == self.known:
+        if self.is_known:
             return None
         return (
             f"release {self.asked} of {self.runtime} is between those that runoff knows: "

@@ -271,6 +271,9 @@ def _threats(rendered: Rendered) -> Iterable[str]:
         )
     for answer in rendered.answers.values():
         yield from answer.threats
+    unseen = [name for name, answer in rendered.answers.items() if answer.is_unseen]
+    if unseen:
+        yield f"left to the engine's defaults, which it does not report: {', '.join(unseen)}"
     if request.checkpoint.kind == "path" and request.checkpoint.sha256 is None:
         yield "the checkpoint's content has no digest: its folder could hold something else"
     if setting.in_container and "@" not in setting.image_reference:

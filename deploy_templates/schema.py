@@ -97,7 +97,8 @@ class Form(Strict):
     """One way to start the runtime; the first form of a mode is that mode's default.
 
     ``command`` are templates of the words before the flags; ``program`` is what a process
-    calls by name; ``scripts`` are files of the runtime's folder that the command runs.
+    calls by name; ``scripts`` are files of the runtime's folder that the command runs;
+    ``addresses`` are places that its install step fetches from beside images and packages.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Form(Strict):
     command: tuple[str, ...]
     program: str = ""
     scripts: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
     removed: str | None = None

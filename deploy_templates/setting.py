@@ -81,7 +81,7 @@ class Setting:
             if not package.forms or self.form.name in package.forms
         )
         if found:
-            return found
+            return tuple(self._of_this_release(package) for package in found)
         raise CatalogError(
             self.where,
             f"no package of {self.runtime.name} {self.release.known} is published",
@@ -126,6 +126,19 @@ class Setting:
         """A path of the host as the server sees it."""
         return f"{folder}/{PurePosixPath(path).name}" if self.in_container else path
 
+    def _of_this_release(self, package: Package) -> Package:
+        """The pinned package, or the one of a release between pinned ones, without hashes."""
+        if self.release.is_known:
+            return package
+        if package.version != self.release.known:
+            raise CatalogError(
+                self.where,
+                f"which {package.name} holds {self.runtime.name} {self.release.asked} is not "
+                "known",
+                f"Use {self.release.known}, or describe it in a runtime folder of your own",
+            )
+        return package.model_copy(update={"version": self.release.asked, "sha256": ()})
+
     @property
     def image(self) -> Image | None:
         """The pinned image for this form and class of devices; None where none is known."""
@@ -133,8 +146,15 @@ class Setting:
             fits_form = not image.forms or self.form.name in image.forms
             classes = image.device_classes
             if fits_form and (not classes or self.request.device_class in classes):
-                return image
+                return self._image_of_this_release(image)
         return None
+
+    def _image_of_this_release(self, image: Image) -> Image | None:
+        if self.release.is_known:
+            return image
+        if "{version}" not in image.tag:
+            return None
+        return image.model_copy(update={"digest": None, "unverified": True})
 
     @property
     def image_reference(self) -> str:
@@ -181,6 +201,7 @@ class Setting:
             "model_name": request.model,
             "served_model": self.served_model,
             "checkpoint_kind": request.checkpoint.kind,
+            "location": self.location,
             "is_local": self.location is not None,
             "device_class": request.device_class,
             "form": self.form.name,

@@ -1,0 +1,178 @@
+"""Every runtime that is found, in every release and form, keeps the same promises."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from catalog.errors import CatalogError
+from deploy_templates.plan import LaunchPlan, read_plan
+from deploy_templates.render import render
+from deploy_templates.request import Checkpoint, LaunchRequest, Variables
+from deploy_templates.runtime_folder import load_runtime_folder, runtime_folders
+
+FOLDERS = {name: load_runtime_folder(name) for name in runtime_folders()}
+LAUNCHES = [
+    (name, version.version, form.name)
+    for name, folder in FOLDERS.items()
+    for version in folder.capabilities.versions
+    for form in folder.launch.forms
+]
+
+
+def request_for(name: str, version: str, form: str) -> LaunchRequest:
+    folder = FOLDERS[name]
+    return LaunchRequest(
+        name="candidate",
+        runtime=name,
+        version=version,
+        mode=folder.form(form).mode,
+        variant=form,
+        model="org/model",
+        port=8000,
+        device_class=folder.capabilities.devices[0].device_class,
+        checkpoint=Checkpoint(kind="path", location="/models/model.gguf", sha256="0" * 64),
+        image="site/image:1",
+        variables=Variables(),
+    )
+
+
+def plan_or_reason(launch: tuple[str, str, str]) -> LaunchPlan | str:
+    try:
+        return render(request_for(*launch), FOLDERS[launch[0]])
+    except CatalogError as error:
+        return str(error)
+
+
+RENDERED = {launch: plan_or_reason(launch) for launch in LAUNCHES}
+PLANS = {launch: plan for launch, plan in RENDERED.items() if isinstance(plan, LaunchPlan)}
+each_plan = pytest.mark.parametrize(
+    "plan", [pytest.param(plan, id="-".join(launch)) for launch, plan in PLANS.items()]
+)
+
+
+def test_what_is_not_launched_lacks_the_form_or_a_package() -> None:
+    refused = {launch: reason for launch, reason in RENDERED.items() if launch not in PLANS}
+
+    assert ("vllm_cpu", "0.6.3", "venv") in refused
+    assert ("tensorrt_llm", "1.3.0rc22", "engine") in refused
+    assert {
+        launch: reason
+        for launch, reason in refused.items()
+        if not re.search("has no form|is published", reason)
+    } == {}
+
+
+def test_each_runtime_has_a_launch_of_its_newest_release() -> None:
+    newest = {(name, version) for name, version, _ in PLANS}
+
+    assert {(name, folder.newest) for name, folder in FOLDERS.items()} <= newest
+
+
+@each_plan
+def test_a_launch_is_whole(plan: LaunchPlan) -> None:
+    assert read_plan(plan.text(), "plan.json") == plan
+    assert all(isinstance(word, str) and word for word in plan.argv)
+    assert re.fullmatch("[0-9a-f]{64}", plan.fingerprint)
+    assert plan.readiness.limit_s > 0
+    assert plan.failures
+    assert plan.phases
+    assert "serve.sh" in plan.files
+    assert str(plan.port) in " ".join(plan.argv)
+    assert not plan.simulation or plan.runtime == "rehearsal"
+
+
+@each_plan
+def test_scripts_are_scripts_of_a_shell(plan: LaunchPlan) -> None:
+    for script in (plan.install.script, plan.files["serve.sh"]):
+        checked = subprocess.run(
+            ["sh", "-n"], input=script, capture_output=True, text=True, check=False
+        )
+
+        assert checked.stderr == ""
+
+
+@each_plan
+def test_patterns_are_regular_expressions(plan: LaunchPlan) -> None:
+    for pattern in (*plan.failures, *plan.phases):
+        assert re.compile(pattern.pattern).groups <= 1
+    for reported in plan.report.settings:
+        if reported.dialect == "log":
+            assert re.compile(reported.key).groups == 1
+
+
+@pytest.mark.parametrize("name", ["rehearsal", "tensorrt_llm"])
+def test_configuration_files_hold_what_was_asked(name: str) -> None:
+    folder = FOLDERS[name]
+    form = folder.launch.forms[0].name
+    request = request_for(name, folder.newest, form)
+    plan = render(replace(request, variables=Variables(max_model_len=321)), folder)
+    path = folder.launch.config_files[0].path
+    loaded = (json.loads if path.endswith(".json") else yaml.safe_load)(plan.files[path])
+
+    assert "321" in json.dumps(loaded)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_runtime_answers_for_every_variable_and_says_what_it_was_checked_on(
+    name: str,
+) -> None:
+    folder = FOLDERS[name]
+    known = {version.version for version in folder.capabilities.versions}
+
+    assert set(folder.launch.verified) <= known
+    assert folder.launch.sources
+    for variable in folder.launch.variables.values():
+        assert variable.controls or variable.uncontrolled
+
+
+@pytest.mark.parametrize("name", ["openvino", "tensorrt_llm"])
+def test_what_was_only_rendered_says_so(name: str) -> None:
+    folder = FOLDERS[name]
+    plan = PLANS[name, folder.newest, folder.launch.forms[0].name]
+
+    assert any("is rendered only" in threat for threat in plan.threats)
+
+
+def test_the_tensorrt_engine_is_refused_where_upstream_removed_it() -> None:
+    folder = FOLDERS["tensorrt_llm"]
+
+    assert ("tensorrt_llm", "1.3.0rc20", "engine") in PLANS
+    with pytest.raises(CatalogError, match=r"removed from 1\.3\.0rc21 on"):
+        render(request_for("tensorrt_llm", "1.3.0rc21", "engine"), folder)
+
+
+def test_triton_serves_what_its_model_file_says() -> None:
+    request = replace(request_for("tensorrt_llm", "1.2.1", "triton"), image=None)
+    plan = render(
+        replace(request, variables=Variables(tensor_parallel=2, eager=True)),
+        FOLDERS["tensorrt_llm"],
+    )
+    written = yaml.safe_load(plan.files["model_repository/tensorrt_llm/1/model.yaml"])
+
+    assert written["model"] == "/model/model.gguf"
+    assert written["tensor_parallel_size"] == 2
+    assert written["cuda_graph_config"] is None
+    assert plan.served_model == "tensorrt_llm"
+
+
+def test_the_model_server_takes_its_plug_ins_settings_as_one_object() -> None:
+    plan = render(
+        replace(
+            request_for("openvino", "2026.4.1", "image"),
+            variables=Variables(weights="bfloat16", kv_cache="float16", threads=8),
+        ),
+        FOLDERS["openvino"],
+    )
+    text = plan.argv[plan.argv.index("--plugin_config") + 1]
+
+    assert json.loads(text) == {
+        "INFERENCE_PRECISION_HINT": "bf16",
+        "KV_CACHE_PRECISION": "f16",
+        "INFERENCE_NUM_THREADS": 8,
+    }
