@@ -33,6 +33,7 @@ class Exchange:
         "has_extra",
         "is_ended",
         "is_framed",
+        "is_on_kept",
         "is_over",
         "on_body",
         "pieces",
@@ -56,14 +57,14 @@ class Exchange:
         self.pieces: list[bytes] = []
         self.stamps_ns = array("q")
         self.is_framed = self.is_ended = self.has_extra = self.is_over = False
-        self._is_kept_alive = False
+        self._is_kept_alive = self.is_on_kept = False
         self.on_body = self.pieces.append
         self._parser = httptools.HttpResponseParser(self)
 
     def take(self, data: bytes, stamp_ns: int) -> bool:
         """Keep what was read; True when the answer has ended or is no HTTP."""
         if self.first_byte_ns is None:
-            self.first_byte_ns = stamp_ns
+            self._note_first_byte(stamp_ns)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -79,6 +80,20 @@ class Exchange:
     def ends_with_the_connection(self) -> bool:
         """Whether an orderly end of the connection now ends the answer as it was framed."""
         return self.status is not None and not self.is_framed
+
+    def _note_first_byte(self, stamp_ns: int) -> None:
+        self.first_byte_ns = stamp_ns
+        # This process may have been kept from its clock between the write and the answer.
+        if self.sent_ns is not None:
+            self.sent_ns = min(self.sent_ns, stamp_ns)
+
+    def may_be_sent_again(self) -> bool:
+        """Whether, the connection being lost, a kept connection may have been the reason.
+
+        Then nothing of an answer has come. A fresh connection that fails is the server's
+        fault, and a second attempt would hide it.
+        """
+        return self.is_on_kept and not self.reconnected and self.first_byte_ns is None
 
     def may_be_followed(self) -> bool:
         """Whether, by the server's word, the connection is good for a next request."""

@@ -10,7 +10,7 @@ from flows.load.poller import Poller
 from flows.load.stream import Stream
 from flows.load.target import Target
 
-CONNECT_TIMEOUT_S = 10
+CONNECT_TIMEOUT_S = 10.0
 # More at once would overflow the accept queue of common servers, which costs a second each.
 _OPENING_AT_ONCE = 64
 _RETRY_NS = 100_000_000
@@ -120,9 +120,9 @@ class Pool:
 
     def expire(self, now_ns: int) -> None:
         """Give up connections that have been opening for too long."""
-        limit_ns = now_ns - CONNECT_TIMEOUT_S * 1_000_000_000
+        limit_ns = now_ns - int(CONNECT_TIMEOUT_S * 1e9)
         for opening in [one for one in self._openings if one.started_ns < limit_ns]:
-            opening.give_up(f"not connected within {CONNECT_TIMEOUT_S} s")
+            opening.give_up(f"not connected within {CONNECT_TIMEOUT_S:g} s")
 
     def close(self) -> None:
         """Close what is idle or opening."""

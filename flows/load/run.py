@@ -12,7 +12,6 @@ from flows.load.interrupt import Interrupt
 from flows.load.pacing import Pacing
 from flows.load.plan import Plan, read_plan
 from flows.load.poller import READABLE, Poller, ask_for_exact_timers
-from flows.load.pool import CONNECT_TIMEOUT_S
 from flows.load.raw import RunFacts, write_raw
 from flows.load.recorder import Recorder
 from flows.load.selfcheck import Effort, LoopLag, p99_ms
@@ -22,6 +21,7 @@ from flows.load.target import target
 from flows.load.traffic import Traffic
 
 _LEAD_NS = 5_000_000
+_GLANCE_NS = 50_000_000
 # With this many sockets ready at once there is something better to do than to file answers.
 _BUSY = 8
 
@@ -102,20 +102,24 @@ class _Run:
         )
 
     def _open_ahead(self) -> None:
-        until_ns = monotonic_ns() + CONNECT_TIMEOUT_S * 1_000_000_000
-        while not self._interrupt.is_set and monotonic_ns() < until_ns:
+        """Open connections until all wanted ones are there or have failed."""
+        while not self._interrupt.is_set:
             is_there = [pool.open_ahead() for pool in self._traffic.pools]
             if all(is_there):
                 return
-            self._poller.turn(until_ns)
+            now_ns = monotonic_ns()
+            self._poller.turn(now_ns + _GLANCE_NS)
+            for pool in self._traffic.pools:
+                pool.expire(now_ns)
 
     def _serve(self, lag: LoopLag) -> None:
         traffic, turn = self._traffic, self._poller.turn
-        traffic.start_due(monotonic_ns())
         while not traffic.is_finished:
             is_busy = turn(min(traffic.next_ns, lag.due_ns)) >= _BUSY
             self._recorder.put_one_aside(is_busy=is_busy)
             now_ns = monotonic_ns()
+            if self._interrupt.is_set:
+                traffic.abort(now_ns, "interrupted")
             if now_ns >= traffic.next_ns:
                 traffic.start_due(now_ns)
             if traffic.refused:
@@ -123,8 +127,6 @@ class _Run:
             if now_ns >= lag.due_ns:
                 lag.serve(now_ns)
                 traffic.tick(now_ns)
-            if self._interrupt.is_set:
-                traffic.abort(now_ns, "interrupted")
 
     def _account(self, lag: LoopLag) -> dict[str, Any]:
         traffic = self._traffic

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from flows.load.errors import RawError
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -21,9 +23,13 @@ class Spool:
     """An unnamed file beside `path` that gives answers back by their place."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         aside = path.with_name(f".{path.name}.spool")
-        self._file = aside.open("w+b")
-        aside.unlink()
+        try:
+            self._file = aside.open("w+b")
+            aside.unlink()
+        except OSError as error:
+            raise RawError(f"{path}: cannot be written: {error.strerror}") from error
         self._end = 0
 
     def put(self, pieces: list[bytes], stamps_ns: "array[int]") -> Place:
@@ -31,7 +37,10 @@ class Spool:
         body = b"".join(pieces)
         lengths = array("I", map(len, pieces))
         whole = b"%b%b%b" % (stamps_ns.tobytes(), lengths.tobytes(), body)
-        self._file.write(whole)
+        try:
+            self._file.write(whole)
+        except OSError as error:
+            raise RawError(f"{self._path}: no room beside it: {error.strerror}") from error
         place = Place(self._end, len(lengths), len(body))
         self._end += len(whole)
         return place

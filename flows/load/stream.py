@@ -12,6 +12,9 @@ from flows.load.exchange import Exchange
 from flows.load.poller import READABLE, WRITABLE, Poller
 
 READ_BYTES = 65_536
+# A connection that has waited this long may have been given up by the server meanwhile, as
+# one that has carried an answer may.
+_KEPT_NS = 1_000_000_000
 
 
 def said(error: OSError) -> str:
@@ -57,6 +60,7 @@ class Stream:
         self.answers = 0
         self.answered_ns = 0
         self.is_closed = False
+        self._kept_from_ns = monotonic_ns() + _KEPT_NS
         self._socket = connected
         self._fd = connected.fileno()
         self._receive = connected.recvmsg
@@ -74,6 +78,7 @@ class Stream:
         self.exchange = exchange
         exchange.connection = self.number
         exchange.reused = self.answers > 0
+        exchange.is_on_kept = self.answers > 0 or monotonic_ns() > self._kept_from_ns
         self._write(message)
 
     def is_written(self) -> bool:
@@ -165,17 +170,16 @@ class TlsStream(Stream):
     def _take(self, data: bytes, stamp_ns: int) -> None:
         self._tls.incoming.write(data)
         plain = bytearray()
-        ending: str | None = ""
+        is_over, error = False, None
         try:
-            while True:
-                plain += self._tls.session.read(READ_BYTES)
+            while piece := self._tls.session.read(READ_BYTES):
+                plain += piece
+            is_over = True  # by an orderly close_notify
         except ssl.SSLWantReadError:
             pass
-        except ssl.SSLZeroReturnError:
-            ending = None
-        except ssl.SSLError as error:
-            ending = said(error)
+        except ssl.SSLError as problem:
+            is_over, error = True, said(problem)
         if plain:
             super()._take(bytes(plain), stamp_ns)
-        if ending != "" and not self.is_closed:
-            self._listeners.lost(self, ending, stamp_ns)
+        if is_over and not self.is_closed:
+            self._listeners.lost(self, error, stamp_ns)

@@ -41,7 +41,7 @@ class Traffic:
     ) -> None:
         header = plan.header
         self.clock = ArrivalClock()
-        self.next_ns = NEVER_NS
+        self.next_ns = 0
         self.is_finished = False
         self.connections: list[Connection] = []
         self.rtt_us: list[int] = []
@@ -164,7 +164,7 @@ class Traffic:
             return
         if error is None and exchange.ends_with_the_connection():
             self._finish(exchange, "complete", "", stamp_ns)
-        elif exchange.reused and exchange.first_byte_ns is None:
+        elif exchange.may_be_sent_again():
             exchange.reconnected, exchange.sent_ns = True, None
             self._dispatch(exchange, fresh=True, now_ns=now_ns)
         else:
