@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import public_client
 
 from flows.load.parse import parse_run
 from flows.load.plan import Endpoint, PlanHeader, PlannedRequest, Warmup, write_plan
@@ -74,29 +75,38 @@ def truth(log: Path) -> tuple[np.ndarray, np.ndarray]:
     return stamps[:, 0], stamps[:, 1:]
 
 
-def plan(path: Path, port: int, *, streams: int, requests: int) -> None:
+def plan(
+    path: Path,
+    port: int,
+    *,
+    requests: int,
+    streams: int | None = None,
+    rate_per_s: float | None = None,
+) -> None:
+    """Write a closed loop of `streams`, or constant arrivals at `rate_per_s`."""
     draw = random.Random(42)
     url = f"http://127.0.0.1:{port}/v1/completions"
     header = PlanHeader(
         run="bench",
-        cell=f"c{streams}",
+        cell="bench",
         replication=0,
         shard=0,
         seed=42,
         endpoints=(Endpoint(url=url),),
-        arrival="closed",
+        arrival="closed" if rate_per_s is None else "open",
         concurrency=streams,
-        offered_rate=None,
+        offered_rate=rate_per_s,
         timeout_s=60.0,
         warmup=Warmup(mode="fixed", requests=0),
         measured_requests=requests,
         duration_s=None,
         dialect="completions",
     )
-    write_plan(path, header, [planned(number, draw) for number in range(requests)])
+    gap_ns = None if rate_per_s is None else 1e9 / rate_per_s
+    write_plan(path, header, [planned(number, draw, gap_ns) for number in range(requests)])
 
 
-def planned(number: int, draw: random.Random) -> PlannedRequest:
+def planned(number: int, draw: random.Random, gap_ns: float | None) -> PlannedRequest:
     body = {
         "model": "meta-llama/Meta-Llama-3-8B-Instruct",
         "prompt": [draw.randrange(128_000) for _ in range(PROMPT_TOKENS)],
@@ -107,7 +117,7 @@ def planned(number: int, draw: random.Random) -> PlannedRequest:
     }
     return PlannedRequest(
         sequence=number,
-        at_ns=None,
+        at_ns=None if gap_ns is None else round(number * gap_ns),
         session=number,
         turn=0,
         think_ns=0,
@@ -202,6 +212,46 @@ def ready_for_the_lesson(server: Path, folder: Path) -> float:
     return (read_raw(raw_path).started_ns - started_ns) / 1e9
 
 
+def pacing(server: Path, folder: Path, *, rate_per_s: float) -> dict[str, float]:
+    """Constant arrivals for five seconds: how constant the gaps between sends were."""
+    plan_path, raw_path, log = folder / "plan", folder / "raw", folder / "log"
+    with serving(server, log, close_after=False) as port:
+        plan(plan_path, port, rate_per_s=rate_per_s, requests=round(5 * rate_per_s))
+        load_process(plan_path, raw_path)
+    run = read_raw(raw_path)
+    gaps = np.diff(np.array([request.sent_ns for request in run.requests])) / NS_PER_MS
+    return {
+        "rate_per_s": rate_per_s,
+        "cv": float(gaps.std() / gaps.mean()),
+        "gap_deviation_ms": float(gaps.std()),
+        "gap_deviation_max_ms": float(np.abs(gaps - 1e3 / rate_per_s).max()),
+        "send_lag_ms_p99": run.client["send_lag_ms_p99"],
+        "cpu_share": run.client["cpu_share"],
+    }
+
+
+def public(server: Path, folder: Path, *, streams: int, waves: int) -> str:
+    """One line on what a public client reports under the same load."""
+    program = public_client.installed()
+    if program is None:
+        return "aiperf: not installed (looked on PATH and in AIPERF), so nothing beside ours"
+    log, requests = folder / "log", streams * waves
+    try:
+        with serving(server, log, close_after=False) as port:
+            seen = public_client.run_aiperf(
+                program, folder, port=port, streams=streams, requests=requests, timeout_s=300
+            )
+    except (subprocess.SubprocessError, KeyError, ValueError) as error:
+        return f"aiperf at {streams} streams: gave no result ({type(error).__name__})"
+    arrived, written = truth(log)
+    ttft_ms, gap_ms = p(written[:, 0] - arrived, 95), p(np.diff(written, axis=1), 99)
+    return (
+        f"aiperf at {streams} streams: TTFT p95 {seen['ttft_p95_ms']:.1f} ms, truth"
+        f" {ttft_ms:.1f}; gap p99 {seen['gap_p99_ms']:.2f} ms, truth {gap_ms:.2f};"
+        f" {seen['cpu_s'] / written.size * 1e6:.1f} µs of CPU per chunk, start included"
+    )
+
+
 def show(results: dict[int, dict[str, float]]) -> None:
     names = list(next(iter(results.values())))
     print(f"{'':28}" + "".join(f"{streams:>12} streams" for streams in results))
@@ -230,8 +280,15 @@ def main() -> None:
         show(results)
         ready_s = ready_for_the_lesson(server, folder)
         print(f"\nready to send after {ready_s:.3f} s (250 requests of 1024 tokens, ≤0.5)")
+        paces = [pacing(server, folder, rate_per_s=rate) for rate in (8.0, 20.0, 200.0)]
+        print("\nconstant arrivals (CV ≤0.01 up to 20/s, deviation of gaps ≤0.2 ms above)")
+        for pace in paces:
+            print("  ".join(f"{name} {value:.4g}" for name, value in pace.items()))
+        for streams in results:
+            print(public(server, folder, streams=streams, waves=options.waves))
     if options.json:
-        options.json.write_text(json.dumps({"streams": results, "ready_s": ready_s}, indent=1))
+        whole = {"streams": results, "ready_s": ready_s, "pacing": paces}
+        options.json.write_text(json.dumps(whole, indent=1))
 
 
 if __name__ == "__main__":
