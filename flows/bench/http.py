@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flows.bench.endpoint import is_loopback, split
 from flows.errors import InfrastructureError, UsageError
@@ -19,10 +19,11 @@ LOOPBACK_ONLY = "RUNOFF_LOOPBACK_ONLY"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Status and body of an HTTP answer."""
+    """Status, body and headers of an HTTP answer; header names in lower case."""
 
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -61,7 +62,8 @@ def _ask(
             connection.sock.settimeout(timeout_s)
             connection.request(method, target, body=payload, headers=dict(headers))
             answer = connection.getresponse()
-            return Answer(status=answer.status, body=answer.read())
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(status=answer.status, body=answer.read(), headers=found)
         finally:
             connection.close()
     except (OSError, http.client.HTTPException) as error:

@@ -30,8 +30,10 @@ def summary_of(spec: CellSpec, files: CellFiles) -> CellSummary:
 def document_of(summary: CellSummary, files: CellFiles) -> dict[str, Any]:
     """The ``--json`` object of one replication: its summary and the facts around it."""
     account = json.loads(files.client.read_text(encoding="utf-8"))
+    server = json.loads(files.server.read_text(encoding="utf-8"))
     return {
         **summary.to_json(),
+        **{key: server[key] for key in ("server_queue_time_p95", "server_queue_time_mean")},
         **{key: account[key] for key in ("cell", "replication", "seed", "prompts", "server")},
         "connections": [shard["connections"] for shard in account["shards"]],
         "plan_ran_out": any(shard["client"]["plan_ran_out"] for shard in account["shards"]),

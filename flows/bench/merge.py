@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from deploy_templates.plan import AnswerField
 from flows.bench.spec import CellSpec
 from flows.bench.traffic import OurRequests
 from flows.bench.workload import TokenCount
+from flows.collect.answers import answered
 from flows.load.parse import parse_run
 from flows.load.raw import Connection, RawRun, read_raw
 from reports.columns import NULL, Flags, RequestColumns, columns_of, concatenated
 from reports.records import Anchor, Records, write_records
 
-_ABORTED = ("timed_out", "cancelled", "failed_reset")
+NO_FIELDS: Final[Mapping[int, Mapping[str, AnswerField]]] = {}
+_ABORTED: Final = ("timed_out", "cancelled", "failed_reset")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +36,15 @@ class ShardFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedRun:
-    """All shards' requests with one window; times of one machine's monotonic clock."""
+    """All shards' requests with one window; times of one machine's monotonic clock.
+
+    ``answered`` holds, by request, what its answer said of itself, in seconds.
+    """
 
     records: Records
     shards: tuple[ShardFacts, ...]
     window: tuple[int, int]
+    answered: tuple[Mapping[str, float], ...]
 
     def write_records(self, path: Path) -> None:
         """Write the requests as Parquet."""
@@ -61,8 +68,16 @@ class MergedRun:
         )
 
 
-def merged(spec: CellSpec, paths: Sequence[Path], count_tokens: TokenCount | None) -> MergedRun:
-    """The run that the shards' raw files hold together."""
+def merged(
+    spec: CellSpec,
+    paths: Sequence[Path],
+    count_tokens: TokenCount | None,
+    fields: Mapping[int, Mapping[str, AnswerField]] = NO_FIELDS,
+) -> MergedRun:
+    """The run that the shards' raw files hold together.
+
+    ``fields`` are, by endpoint, what its answers may say of themselves.
+    """
     runs = [read_raw(path) for path in paths]
     parts = [
         columns_of(
@@ -82,6 +97,11 @@ def merged(spec: CellSpec, paths: Sequence[Path], count_tokens: TokenCount | Non
         records=Records(columns=columns, anchor=anchor),
         shards=tuple(_facts(run) for run in runs),
         window=window,
+        answered=tuple(
+            answered(request.fragments, fields.get(request.endpoint, {}))
+            for run in runs
+            for request in run.requests
+        ),
     )
 
 

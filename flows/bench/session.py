@@ -61,12 +61,15 @@ class _Session:
         # a second of imports that would only delay the first send
         from flows.bench.judge import document_of, summary_of  # noqa: PLC0415
         from flows.bench.show import show_cell  # noqa: PLC0415
+        from flows.bench.show_server import show_queue_time  # noqa: PLC0415
 
         summary = summary_of(spec, files)
+        document = document_of(summary, files)
         show_cell(self.console, spec, summary)
+        show_queue_time(self.console, document)
         self.files.append(files)
         self.summaries.append(summary)
-        self.documents.append(document_of(summary, files))
+        self.documents.append(document)
 
     def exit_code(self) -> ExitCode:
         """130 after Ctrl-C, else 7 if any replication is not valid, else 4, 5 or 0."""

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.bench.metrics import Page, Reading, Source, find_source
+from deploy_templates.plan import AnswerField
+from flows.bench.endpoint import root_of
+from flows.bench.http import get
+from flows.collect.known import known_metrics
+from flows.collect.reading import Reading
+from flows.collect.sampler import Sampler, pause_s
+from flows.collect.shares import completed, share_counts
+from flows.collect.source import Fetch, Fetched, Source, find_source
+from flows.errors import InfrastructureError
 from flows.load.plan import Endpoint
 
 _DRAIN_S: Final = 5.0  # how long a server may take to be seen empty
 _POLL_S: Final = 0.1
-_LEAST_S: Final = 0.25  # between two samples of a short cell
-_MOST_S: Final = 2.0  # and of a long one
+_TIMEOUT_S: Final = 5.0
 _GAUGE_LAG_NS: Final = 200_000_000  # gauges follow the engine's steps, not each request
 _ABORT_LAG_NS: Final = 5_000_000_000  # a server may work on what its client gave up
 
@@ -37,60 +44,84 @@ class OurRequests:
         return int(np.count_nonzero((self.sent_ns <= last_ns) & (gone_ns >= first_ns)))
 
 
+def fetcher(endpoint: Endpoint) -> Fetch:
+    """GET of a path of the endpoint's server, with the endpoint's headers."""
+    root = root_of(endpoint.url)
+
+    def fetch(path: str) -> Fetched | None:
+        try:
+            answer = get(root + path, endpoint, _TIMEOUT_S)
+        except InfrastructureError:
+            return None
+        return Fetched(status=answer.status, body=answer.body, headers=answer.headers)
+
+    return fetch
+
+
 @dataclass(slots=True)
 class Watch:
     """Reads the metrics of all endpoints that have some; unparsed while the load runs."""
 
-    sources: list[tuple[int, Source]]
-    before: list[Reading] = field(default_factory=list)
-    after: list[Reading] = field(default_factory=list)
-    pages: list[tuple[int, Page]] = field(default_factory=list)
+    samplers: dict[int, Sampler]
     _started_s: float = 0.0
 
     @classmethod
-    def over(cls, endpoints: Sequence[Endpoint]) -> Watch:
-        """A watch over those endpoints that show metrics; the rest stays unknown."""
-        found = ((index, find_source(endpoint)) for index, endpoint in enumerate(endpoints))
-        return cls([(index, source) for index, source in found if source is not None])
+    def over(cls, endpoints: Sequence[Endpoint], launched: Source | None = None) -> Watch:
+        """A watch over those endpoints that show metrics; the rest stays unknown.
+
+        ``launched`` is the source of servers that were started for this cell.
+        """
+        known = () if launched is not None else known_metrics()
+        samplers = {}
+        for index, endpoint in enumerate(endpoints):
+            fetch = fetcher(endpoint)
+            source = launched or find_source(fetch, known)
+            if source is not None:
+                samplers[index] = Sampler(source=source, fetch=fetch, clock=time.monotonic_ns)
+        return cls(samplers)
+
+    @property
+    def answer_fields(self) -> dict[int, Mapping[str, AnswerField]]:
+        """What the answers of each endpoint may say of themselves."""
+        return {i: one.source.metrics.answers for i, one in self.samplers.items()}
 
     def settle_before(self) -> None:
         """Wait, not for long, until the servers are seen empty, and keep the readings."""
-        self.before = self._settled()
+        for index, reading in self._settled().items():
+            self.samplers[index].before = reading
         self._started_s = time.monotonic()
 
     def settle_after(self) -> None:
         """The same once the load has ended."""
-        self.after = self._settled()
+        for index, reading in self._settled().items():
+            self.samplers[index].after = reading
 
     def sample(self) -> float:
         """Keep each page as it is; returns after how many seconds to come again."""
-        for index, source in self.sources:
-            page = source.page()
-            if page is not None:
-                self.pages.append((index, page))
-        elapsed_s = time.monotonic() - self._started_s
-        return min(max(elapsed_s / 10, _LEAST_S), _MOST_S) if self.sources else _MOST_S
+        for sampler in self.samplers.values():
+            sampler.sample()
+        return pause_s(time.monotonic() - self._started_s)
 
-    def _settled(self) -> list[Reading]:
+    def _settled(self) -> dict[int, Reading | None]:
         until_s = time.monotonic() + _DRAIN_S
         while True:
-            pages = [(source, source.page()) for _, source in self.sources]
-            readings = [source.reading(page) for source, page in pages if page is not None]
-            if not any(reading.present for reading in readings) or time.monotonic() > until_s:
+            readings = {index: sampler.look() for index, sampler in self.samplers.items()}
+            present = [reading.present for reading in readings.values() if reading is not None]
+            if not any(present) or time.monotonic() > until_s:
                 return readings
             time.sleep(_POLL_S)
 
     def account(self, ours: Sequence[OurRequests], window: tuple[int, int]) -> Account:
         """What the readings say beside our requests, given by endpoint."""
-        sources = dict(self.sources)
-        samples = [(index, sources[index].reading(page)) for index, page in self.pages]
+        samplers = self.samplers
+        samples = [(i, reading) for i in samplers for reading in samplers[i].readings()]
         return Account(
-            runtime=self.sources[0][1].dialect.runtime if self.sources else None,
-            requests_before=_sum_present(self.before),
-            requests_after=_sum_present(self.after),
+            runtime=next((one.source.runtime for one in samplers.values()), None),
+            requests_before=_sum_present([one.before for one in samplers.values()]),
+            requests_after=_sum_present([one.after for one in samplers.values()]),
             foreign_peak=_foreign_peak(samples, ours),
             waiting_share=_waiting_share(samples, window),
-            prefix_hit_share=_hit_share(self.before, self.after),
+            prefix_hit_share=_hit_share(list(samplers.values())),
             samples=len(samples),
         )
 
@@ -113,9 +144,10 @@ class Account:
     samples: int
 
 
-def _sum_present(readings: Sequence[Reading]) -> float | None:
-    present = [reading.present for reading in readings if reading.present is not None]
-    return sum(present) if present else None
+def _sum_present(readings: Sequence[Reading | None]) -> float | None:
+    present = [reading.present for reading in readings if reading is not None]
+    known = [requests for requests in present if requests is not None]
+    return sum(known) if known else None
 
 
 def _foreign_peak(
@@ -141,14 +173,14 @@ def _waiting_share(
     return sum(waiting) / len(waiting) if waiting else None
 
 
-def _hit_share(before: Sequence[Reading], after: Sequence[Reading]) -> float | None:
-    if len(before) != len(after):
-        return None
+def _hit_share(samplers: Sequence[Sampler]) -> float | None:
+    """Of all servers together; None where one of them does not count."""
     hits = lookups = 0.0
-    for start, end in zip(before, after, strict=True):
-        counts = (start.hits, end.hits, start.lookups, end.lookups)
-        if any(count is None for count in counts):
+    for sampler in samplers:
+        span = sampler.span()
+        gains = {} if span is None else span.gains(sampler.source.metrics.series)
+        counts = share_counts(completed(gains), "prefix_hits")
+        if counts is None:
             return None
-        hits += (end.hits or 0.0) - (start.hits or 0.0)
-        lookups += (end.lookups or 0.0) - (start.lookups or 0.0)
+        hits, lookups = hits + counts[0], lookups + counts[1]
     return hits / lookups if lookups > 0 else None

@@ -59,6 +59,7 @@ def test_a_cell_leaves_records_and_an_account_under_its_replication(spec, tmp_pa
     assert sorted(path.name for path in (tmp_path / "cells" / "c").iterdir()) == [
         "3.client.json",
         "3.parquet",
+        "3.server.json",
     ]
 
 

@@ -1,53 +1,33 @@
-"""The server's own account: four dialects, and whether the traffic was ours."""
+"""Whether the traffic on a server was ours, by its own metrics."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from flows.bench.metrics import DIALECTS, Page, Source
+from deploy_templates.plan import Metrics, Series
 from flows.bench.traffic import OurRequests, Watch
-from flows.load.plan import Endpoint
+from flows.collect.page import Page
+from flows.collect.sampler import Sampler
+from flows.collect.source import Source
 
 MS = 1_000_000
-PAGES = {
-    "vllm": """
-# HELP vllm:num_requests_running Number of requests in model execution batches.
-# TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{engine="0",model_name="m"} 2.0
-vllm:num_requests_running{engine="1",model_name="m"} 1.0
-vllm:num_requests_waiting{engine="0",model_name="m"} 4.0
-vllm:num_requests_waiting_by_reason{engine="0",model_name="m",reason="capacity"} 4.0
-vllm:prefix_cache_queries_total{engine="0",model_name="m"} 1000.0
-vllm:prefix_cache_hits_total{engine="0",model_name="m"} 250.0
-vllm:time_to_first_token_seconds_bucket{le="0.001",model_name="m"} 0.0
-""",
-    "sglang": """
-sglang:num_running_reqs{model_name="m",tp_rank="0"} 3.0
-sglang:num_queue_reqs{model_name="m",tp_rank="0"} 4.0
-sglang:cached_tokens_total{model_name="m"} 250.0
-sglang:prompt_tokens_total{model_name="m"} 1000.0
-""",
-    "tensorrt_llm": """
-trtllm_num_requests_running{model_name="m"} 3.0
-trtllm_num_requests_waiting{model_name="m"} 4.0
-""",
-    "llama_server": """
-llamacpp:requests_processing 3
-llamacpp:requests_deferred 4
-llamacpp:prompt_tokens_total 750
-llamacpp:prompt_tokens_cached_total 250
-""",
-}
-
-
-def source(runtime: str) -> Source:
-    dialect = next(d for d in DIALECTS if d.runtime == runtime)
-    return Source(url="http://x/metrics", endpoint=Endpoint(url="http://x"), dialect=dialect)
+METRICS = Metrics(
+    path="/metrics",
+    dialect="prometheus",
+    series={
+        "running": Series(name="vllm:num_requests_running", kind="gauge"),
+        "waiting": Series(name="vllm:num_requests_waiting", kind="gauge"),
+        "prefix_hits": Series(name="vllm:prefix_cache_hits_total", kind="counter"),
+        "prefix_queries": Series(name="vllm:prefix_cache_queries_total", kind="counter"),
+    },
+)
+SOURCE = Source(
+    metrics=METRICS, runtime="vllm", release="0.33.0", is_known=True, is_simulation=False
+)
 
 
 def page(text: str, at_ms: int = 0) -> Page:
-    return Page(asked_ns=at_ms * MS, answered_ns=(at_ms + 2) * MS, lines=text.strip().encode())
+    return Page(asked_ns=at_ms * MS, answered_ns=(at_ms + 2) * MS, body=text.strip().encode())
 
 
 def vllm_page(running: int, waiting: int, at_ms: int, hits: int = 0, lookups: int = 0) -> Page:
@@ -71,42 +51,18 @@ def requests(*spans_ms: tuple[int, int], aborted: bool = False) -> list[OurReque
 
 
 def watch(*pages: Page, before: Page | None = None, after: Page | None = None) -> Watch:
-    server = source("vllm")
-    watch = Watch([(0, server)])
-    watch.pages = [(0, found) for found in pages]
-    watch.before = [server.reading(before)] if before else []
-    watch.after = [server.reading(after)] if after else []
-    return watch
+    sampler = Sampler(
+        source=SOURCE,
+        fetch=lambda path: None,
+        clock=lambda: 0,
+        before=SOURCE.reading(before) if before else None,
+        after=SOURCE.reading(after) if after else None,
+        pages=list(pages),
+    )
+    return Watch({0: sampler})
 
 
 WINDOW = (0, 10_000 * MS)
-
-
-@pytest.mark.parametrize("runtime", list(PAGES))
-def test_every_dialect_tells_running_and_waiting_summed_over_engines(runtime):
-    reading = source(runtime).reading(page(PAGES[runtime]))
-
-    assert (reading.running, reading.waiting, reading.present) == (3, 4, 7)
-
-
-@pytest.mark.parametrize("runtime", ["vllm", "sglang", "llama_server"])
-def test_prefix_hits_are_counted_against_all_prompt_tokens_that_were_looked_up(runtime):
-    reading = source(runtime).reading(page(PAGES[runtime]))
-
-    assert (reading.hits, reading.lookups) == (250, 1000)
-
-
-def test_a_series_that_is_absent_is_unknown_and_not_zero():
-    reading = source("vllm").reading(page("vllm:num_requests_running 0"))
-
-    assert reading.running == 0
-    assert reading.waiting is None
-    assert reading.present is None
-    assert reading.hits is None
-
-
-def test_a_page_that_cannot_be_parsed_is_unknown():
-    assert source("vllm").reading(page("vllm:num_requests_running {{{")).present is None
 
 
 def test_what_the_server_holds_beyond_ours_is_foreign():
@@ -159,7 +115,7 @@ def test_the_share_of_prefix_hits_is_that_of_the_cell_alone():
 
 
 def test_without_metrics_nothing_is_claimed():
-    account = Watch([]).account(requests(), WINDOW)
+    account = Watch({}).account(requests(), WINDOW)
 
     assert account.runtime is None
     assert account.requests_before is None
