@@ -13,6 +13,9 @@ from time import monotonic_ns, sleep
 from types import TracebackType
 from typing import Self
 
+if not hasattr(select, "epoll"):
+    raise ImportError("the load process runs on Linux only: it needs epoll")
+
 READABLE, WRITABLE = select.EPOLLIN, select.EPOLLOUT
 
 _MS_IN_NS = 1_000_000

@@ -16,6 +16,7 @@ _OPENING_AT_ONCE = 64
 _RETRY_NS = 100_000_000
 # A server that ends an idle connection this soon after an answer never meant to keep it.
 _SOON_NS = 1_000_000_000
+_FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Pool:
 
     A connection that has carried an answer goes to the end of the queue, so that the end of
     it, where a server closes after each answer, is seen before it is used again. A server
-    that was seen to do so (`closes_after_answer`) gets a fresh connection for each request.
+    that was seen to do so mostly (`closes_after_answer`) gets a fresh connection for each
+    request.
     """
 
     def __init__(
@@ -56,6 +58,8 @@ class Pool:
         self._waiting: dict[Exchange, None] = {}
         self._has_failed = False
         self._retry_ns = 0
+        self._kept = 0
+        self._kept_in_vain = 0
 
     def open_ahead(self) -> bool:
         """Open what is wanted before the run; True once there is nothing to wait for."""
@@ -89,21 +93,25 @@ class Pool:
     def give_back(self, stream: Stream, *, may_be_used: bool, now_ns: int) -> None:
         """Take back a connection after its answer."""
         if may_be_used and not self.closes_after_answer:
+            self._kept += 1
             self._idle.append(stream)
         else:
             stream.close()
         self.refill(now_ns)
 
-    def lost(self, stream: Stream, *, was_idle: bool, now_ns: int) -> None:
-        """Replace a connection that has ended."""
+    def lost(self, stream: Stream, *, was_idle: bool, in_answer: bool, now_ns: int) -> None:
+        """Replace a connection that the server has ended, perhaps within an answer."""
         if was_idle:
             self._idle.remove(stream)
         stream.close()
-        if stream.answers and now_ns - stream.answered_ns < _SOON_NS:
-            self._learn_that_it_closes()
+        if stream.answers and not in_answer and now_ns - stream.answered_ns < _SOON_NS:
+            self._kept_in_vain += 1
+            self._draw_conclusions()
         self.refill(now_ns)
 
-    def _learn_that_it_closes(self) -> None:
+    def _draw_conclusions(self) -> None:
+        if self._kept_in_vain < _FEW or 2 * self._kept_in_vain <= self._kept:
+            return
         self.closes_after_answer = True
         for stream in [stream for stream in self._idle if stream.answers]:
             self._idle.remove(stream)

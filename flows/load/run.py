@@ -85,7 +85,8 @@ class _Run:
         ended_ns = monotonic_ns()
         self._traffic.close()
         phases = self._pacing.phases
-        is_adaptive = self._plan.header.warmup.mode == "adaptive"
+        warmup = self._plan.header.warmup
+        is_adaptive = warmup.mode == "adaptive" and warmup.requests > 0
         return RunFacts(
             header=_masked(self._plan),
             anchor_monotonic_ns=anchor_monotonic_ns,

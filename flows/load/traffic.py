@@ -22,13 +22,14 @@ NEVER_NS = 1 << 62
 # Answers are read between batches of starts: unread ones would merge, and a merged read has
 # one stamp.
 _STARTS_AT_ONCE = 16
+_ENOUGH_ROUND_TRIPS = 1_000
 
 
 class Traffic:
     """Moves requests along as the schedule, the sockets and the clock tell.
 
     `next_ns` is when `start_due` has something to do, `connections` what has been opened,
-    `rtt_us` the kernel's round-trip estimate of each.
+    `rtt_us` the kernel's round-trip estimate of each of the first thousand.
     """
 
     def __init__(
@@ -135,7 +136,8 @@ class Traffic:
                 opened_ns=opened.opened_ns,
             )
         )
-        self.rtt_us.append(opened.rtt_us)
+        if len(self.rtt_us) < _ENOUGH_ROUND_TRIPS:
+            self.rtt_us.append(opened.rtt_us)
         place = Place(number, index)
         if opened.tls is None:
             return Stream(place, opened.socket, self._poller, self.clock, self._listeners)
@@ -159,7 +161,8 @@ class Traffic:
         stream.exchange = None
         now_ns = monotonic_ns()
         pool = self.pools[stream.endpoint]
-        pool.lost(stream, was_idle=exchange is None, now_ns=now_ns)
+        in_answer = exchange is not None and exchange.first_byte_ns is not None
+        pool.lost(stream, was_idle=exchange is None, in_answer=in_answer, now_ns=now_ns)
         if exchange is None:
             return
         if error is None and exchange.ends_with_the_connection():
@@ -178,7 +181,7 @@ class Traffic:
             self._finish(exchange, "connect", f"no connection within {limit}", now_ns)
         else:
             stream.exchange = None
-            pool.lost(stream, was_idle=False, now_ns=now_ns)
+            pool.give_back(stream, may_be_used=False, now_ns=now_ns)
             self._finish(exchange, "timed_out", f"no whole answer within {limit}", now_ns)
 
     def _finish(self, exchange: Exchange, outcome: Outcome, error: str, done_ns: int) -> None:

@@ -150,6 +150,21 @@ def test_a_server_that_closes_after_each_answer_loses_nothing(serve, load, wire)
     assert not any(request.reused for request in run.requests)
 
 
+def test_a_server_that_closes_now_and_then_is_not_taken_for_one_that_always_does(
+    serve, load, wire
+):
+    def script(peer, number):
+        for _ in range(5):
+            peer.request()
+            peer.send(*wire.streamed())
+
+    run = load(serve(script), requests=60, concurrency=4)
+
+    assert outcomes(run) == ["complete"] * 60
+    assert run.client["closes_after_answer"] == [False]
+    assert sum(request.reused for request in run.requests) > 30
+
+
 def test_a_server_that_ends_idle_connections_loses_nothing(
     serve, load, wire, a_plan, monkeypatch
 ):
@@ -333,6 +348,7 @@ def test_a_time_out_costs_the_connection_and_nothing_else(serve, load, wire):
     run = load(serve(script), requests=8, concurrency=1, timeout_s=0.1)
 
     assert outcomes(run) == ["complete", "timed_out", *["complete"] * 6]
+    assert run.client["closes_after_answer"] == [False]
 
 
 @pytest.mark.parametrize(
@@ -364,7 +380,6 @@ def test_words_on_an_idle_connection_spoil_no_next_answer(serve, load, wire, a_p
     def script(peer, number):
         for _ in peer.requests():
             peer.send(*wire.streamed())
-            time.sleep(0.02)
             peer.send(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n")
 
     requests = [a_plan.planned(n, at_ns=n * 60_000_000) for n in range(6)]
