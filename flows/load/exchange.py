@@ -68,7 +68,9 @@ class Exchange:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            if not self.is_ended:
+            if self.is_ended:
+                self.has_extra = True
+            else:
                 self.fault = f"the answer is not HTTP/1.1 as asked for: {error}"
         new = len(self.pieces) - len(self.stamps_ns)
         if new == 1:
@@ -106,14 +108,15 @@ class Exchange:
 
     def on_message_begin(self) -> None:
         if self.is_ended:
-            self.has_extra = True
             raise _UnaskedAnswerError
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key = name.lower()
         if key == b"content-type" and self.status is None:
             self.content_type = value.decode("latin-1")
-        if key in (b"content-length", b"transfer-encoding"):
+        if key == b"content-length" or (
+            key == b"transfer-encoding" and b"chunked" in value.lower()
+        ):
             self.is_framed = True
 
     def on_headers_complete(self) -> None:

@@ -123,11 +123,10 @@ class Stream:
         except OSError as error:
             self._listeners.lost(self, said(error), monotonic_ns())
             return
-        stamp_ns = self._clock.arrival_ns(ancillary)
         if data:
-            self._take(data, stamp_ns)
+            self._take(data, self._clock.arrival_ns(ancillary))
         else:
-            self._listeners.lost(self, None, stamp_ns)
+            self._listeners.lost(self, None, monotonic_ns())
 
     def _take(self, data: bytes, stamp_ns: int) -> None:
         if self.exchange is None:

@@ -101,10 +101,18 @@ def test_the_servers_word_decides_whether_a_connection_is_kept(answer, may_be_fo
     assert of.may_be_followed() is may_be_followed
 
 
-def test_a_body_without_a_length_ends_only_with_the_connection():
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\n\r\n",
+    ],
+)
+def test_a_body_without_a_length_ends_only_with_the_connection(head):
     of = exchange()
 
-    assert not of.take(b"HTTP/1.1 200 OK\r\n\r\nsome", 0)
+    assert not of.take(head + b"some", 0)
     assert not of.take(b" more", 1)
 
     assert of.ends_with_the_connection()
@@ -144,6 +152,16 @@ def test_a_second_answer_is_left_out_and_spoils_the_connection():
     of.take(ANSWERS["length"] + ANSWERS["chunked"], 0)
 
     assert of.is_ended
+    assert not of.fault
+    assert b"".join(of.pieces) == BODY
+    assert not of.may_be_followed()
+
+
+def test_garbage_behind_an_answer_spoils_the_connection_and_not_the_answer():
+    of = exchange()
+
+    assert of.take(ANSWERS["length"] + b"\0\0\0", 0)
+
     assert not of.fault
     assert b"".join(of.pieces) == BODY
     assert not of.may_be_followed()
