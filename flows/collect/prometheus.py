@@ -22,12 +22,15 @@ _ENDS: Final = ("_bucket", "_sum", "_count")
 
 
 def read_prometheus(page: Page, metrics: Metrics) -> Reading | None:
-    """The page's quantities; None if it is not in this format."""
+    """The page's quantities; None if it is not in this format.
+
+    None of them can be negative: engines write -1 for what they do not know.
+    """
     samples = samples_of(page.body)
     if samples is None:
         return None
     own = {
-        name: [sample for sample in samples if _belongs(sample, series)]
+        name: [one for one in samples if _belongs(one, series) and one.value >= 0]
         for name, series in metrics.series.items()
     }
     of_kind = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.quantity import Basis
-from deploy_templates.plan import Metrics
+from deploy_templates.plan import LaunchPlan, Metrics
 from flows.collect.known import KnownMetrics
 from flows.collect.page import Page
 from flows.collect.parse import read
@@ -73,6 +73,19 @@ class Source:
     def reading(self, page: Page) -> Reading | None:
         """The page's quantities; None if it is not what it should be."""
         return read(page, self.metrics)
+
+
+def launched_source(plan: LaunchPlan) -> Source | None:
+    """The source of a server that was started as planned; None: its release has no metrics."""
+    if plan.metrics is None:
+        return None
+    return Source(
+        metrics=plan.metrics,
+        runtime=plan.runtime,
+        release=plan.version,
+        is_known=True,
+        is_simulation=plan.simulation,
+    )
 
 
 def find_source(fetch: Fetch, known: Sequence[KnownMetrics]) -> Source | None:
