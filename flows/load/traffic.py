@@ -169,6 +169,7 @@ class Traffic:
             self._finish(exchange, "complete", "", stamp_ns)
         elif exchange.may_be_sent_again():
             exchange.reconnected, exchange.sent_ns = True, None
+            self._in_flight[exchange] = None
             self._dispatch(exchange, fresh=True, now_ns=now_ns)
         else:
             self._finish(exchange, "reset", _where(exchange, error), stamp_ns)

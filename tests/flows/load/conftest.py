@@ -111,7 +111,6 @@ class Server:
 
     def __post_init__(self):
         self.lock = threading.Lock()
-        self.stopping = threading.Event()
         self._listener = socket.create_server((self.host, 0), backlog=512)
         self.port = self._listener.getsockname()[1]
         self._peers = []
@@ -156,11 +155,13 @@ class Server:
             with self.lock:
                 self.in_flight -= 1
 
-    def stop(self):
-        self.stopping.set()
+    def close_listener(self):
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+
+    def stop(self):
+        self.close_listener()
         self._threads[0].join()
         for peer in self._peers:
             peer.shut()

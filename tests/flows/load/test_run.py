@@ -1,6 +1,7 @@
 """Runs against servers that behave, and against each way of misbehaving seen in public."""
 
 import json
+import random
 import socket
 import threading
 import time
@@ -211,6 +212,55 @@ def test_a_reused_connection_that_is_reset_is_replaced_as_well(serve, load, wire
 
     assert outcomes(run) == ["complete"] * 8
     assert any(request.reconnected for request in run.requests)
+
+
+def test_a_server_that_goes_away_between_two_answers_is_a_failed_connection(serve, load, wire):
+    def script(peer, number):
+        for request in peer.requests():
+            if b'"3"' in request.body:
+                server.close_listener()
+                return
+            peer.send(*wire.streamed())
+
+    server = serve(script)
+    run = load(server, requests=6, concurrency=1)
+
+    assert outcomes(run)[:3] == ["complete"] * 3
+    assert (run.requests[3].outcome, run.requests[3].reconnected) == ("connect", True)
+
+
+def test_a_second_attempt_that_finds_no_connection_ends_in_time(
+    load, wire, a_plan, monkeypatch
+):
+    monkeypatch.setattr(stream, "_KEPT_NS", 20_000_000)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+    address = listener.getsockname()
+    accepted = []
+
+    def swallow():
+        accepted.extend(listener.accept()[0] for _ in range(2))
+        blockers.append(socket.create_connection(address))
+        accepted[0].recv(1 << 16)
+        accepted[1].close()
+        accepted[0].close()
+
+    blockers = []
+    swallowing = threading.Thread(target=swallow)
+    swallowing.start()
+    requests = [a_plan.planned(n, at_ns=60_000_000) for n in range(2)]
+    run = load(
+        Endpoint(url=f"http://127.0.0.1:{address[1]}/"),
+        requests=requests,
+        arrival="open",
+        concurrency=1,
+        timeout_s=0.2,
+    )
+    swallowing.join()
+    for one in (listener, *accepted, *blockers):
+        one.close()
+
+    assert set(outcomes(run)) == {"connect"}
+    assert run.requests[0].error == "no connection within 0.2 s"
 
 
 @pytest.mark.parametrize("how", ["reset", "close"])
@@ -618,3 +668,70 @@ def test_a_plan_that_is_too_short_says_so(serve, load, wire):
 
     assert run.client["plan_ran_out"] is True
     assert outcomes(run) == ["complete"] * 5
+
+
+MISBEHAVIOURS = {
+    "well": "complete",
+    "well, then close": "complete",
+    "well, and more": "complete",
+    "until the end": "complete",
+    "error 500": "complete",
+    "reset at once": "reset",
+    "close at once": "reset",
+    "break off": "reset",
+    "no HTTP": "reset",
+    "silence": "timed_out",
+    "stall": "timed_out",
+}
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("arrival", ["closed", "open", "capped"])
+def test_among_all_misbehaviours_at_once_each_request_gets_its_own_outcome(
+    serve, load, wire, a_plan, arrival
+):
+    draw = random.Random(42)
+    how = [draw.choice([*MISBEHAVIOURS, *["well"] * 20]) for _ in range(240)]
+
+    def script(peer, number):
+        for request in peer.requests():
+            chosen = how[int(json.loads(request.body)["prompt"])]
+            if not behave(peer, chosen):
+                return
+
+    def behave(peer, chosen):
+        whole = b"".join(wire.streamed())
+        if chosen == "reset at once":
+            peer.reset()
+        elif chosen in ("silence", "stall"):
+            peer.send(whole[:120] if chosen == "stall" else b"")
+            peer.wait_for_close()
+        elif chosen != "close at once":
+            peer.send(
+                {
+                    "well, and more": whole + b"HTTP/1.1 200 OK\r\n\r\nunasked",
+                    "until the end": b"HTTP/1.1 200 OK\r\n\r\n" + wire.body,
+                    "error 500": b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n",
+                    "break off": whole[:150],
+                    "no HTTP": b"\x00\x01\x02\r\n\r\n",
+                }.get(chosen, whole)
+            )
+        return chosen in ("well", "well, and more", "error 500")
+
+    requests = [
+        a_plan.planned(n, at_ns=None if arrival == "closed" else n * 2_000_000)
+        for n in range(len(how))
+    ]
+    run = load(
+        serve(script),
+        requests=requests,
+        arrival="closed" if arrival == "closed" else "open",
+        concurrency=None if arrival == "open" else 8,
+        timeout_s=2.0,
+    )
+
+    assert [request.sequence for request in run.requests] == list(range(len(how)))
+    assert outcomes(run) == [MISBEHAVIOURS[chosen] for chosen in how]
+    for request, chosen in zip(run.requests, how, strict=True):
+        if chosen.startswith(("well", "until")):
+            assert b"".join(request.fragments) == wire.body
