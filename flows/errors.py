@@ -5,6 +5,8 @@ RunoffError
 ├── NothingSurvives       3  every candidate stopped at a gate
 ├── EvidenceError         7  a check of the evidence failed
 ├── InfrastructureError   8  capacity, boot, launch or health
+│   ├── InstallError         the pinned release could not be put on this machine
+│   └── LaunchError          a server did not come up as planned, died, or would not go
 ├── BudgetStop            9  the next step would exceed the budget
 └── StillBilled          10  machines may still be billed
 Finished                  –  a verb has said all it had to say and ends with a code
@@ -66,6 +68,21 @@ class InfrastructureError(RunoffError):
     """Capacity, boot, launch or health."""
 
     exit_code = ExitCode.INFRASTRUCTURE
+
+
+class InstallError(InfrastructureError):
+    """The pinned release could not be put on this machine."""
+
+
+class LaunchError(InfrastructureError):
+    """A server did not come up as planned, died, or would not go.
+
+    ``kind`` is the short name of what happened: ``out of memory``, ``port in use``, …
+    """
+
+    def __init__(self, kind: str, where: str, seen: str, do: str) -> None:
+        super().__init__(where, seen, do)
+        self.kind = kind
 
 
 class BudgetStop(RunoffError):
