@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,6 +95,11 @@ class Placement:
         return self.memory.value * self.utilisation + offloaded
 
     @property
+    def is_default_utilisation(self) -> bool:
+        """Whether the share of memory is what the runtime takes where nothing is stated."""
+        return self.utilisation == self.runtime.default_memory_utilisation
+
+    @property
     def rank_facts(self) -> Hashable:
         """Equal for placements whose ranks have the same facts, whatever runs them.
 
@@ -116,6 +121,7 @@ class Placement:
             self.offload and self.offload.value,
             self.workspace.value,
             self.utilisation,
+            self.is_default_utilisation,
             self.data_parallel,
             self.draft_tokens,
             self.k,
@@ -132,32 +138,43 @@ class Placement:
 def peak_compute(device: Device, weights: Precision) -> Quantity | None:
     """Dense FLOP/s at the maximum clock in the fastest format that serves ``weights``.
 
-    A peak quoted at a rated clock is scaled to the maximum clock; where the rated clock is
-    not known, 10% are granted. None where the device lists no format that would do.
+    A peak quoted at a rated clock is scaled to the maximum clock, and is then a bound; where
+    the rated clock is not known, 10% are granted. None where the device lists no format that
+    would do.
     """
-    rated = _listed(device.compute, compute_types(weights))
-    if rated is None:
+    listed = _listed(device.compute, weights)
+    if not listed:
         return None
+    rated = max(listed, key=lambda peak: peak.value)
     slow, fast = device.rated_clock, device.maximum_clock
     if slow is None or fast is None:
-        scale, source = UNKNOWN_CLOCK_HEADROOM, rated.source
-    else:
-        scale = max(1.0, fast.value / slow.value)
-        source = next(
-            (q.source for q in (rated, slow, fast) if not q.is_verified), rated.source
-        )
-    return replace(rated, value=rated.value * scale, source=source)
+        return _scaled(rated, UNKNOWN_CLOCK_HEADROOM, "10% granted for its clock")
+    factor = max(1.0, fast.value / slow.value)
+    doubtful = next((clock for clock in (slow, fast) if not clock.is_verified), None)
+    if factor == 1.0 and doubtful is None:
+        return rated
+    if doubtful is not None and rated.is_verified:
+        rated = replace(rated, source=doubtful.source)
+    return _scaled(rated, factor, "at the maximum clock")
 
 
-def compute_types(weights: Precision) -> tuple[str, ...]:
-    """Columns of a device's FLOP/s that may serve these weights, fastest first."""
+def _scaled(rated: Quantity, factor: float, how: str) -> Quantity:
+    return replace(
+        rated, value=rated.value * factor, basis=Basis.BOUND, source=f"{rated.source}, {how}"
+    )
+
+
+def _listed(columns: Mapping[Any, Quantity], weights: Precision) -> list[Quantity]:
+    """A device's FLOP/s in those formats that may serve these weights, narrowest first."""
     types = weights.compute_types
-    return types if weights.name in NEEDS_BF16 or "bf16" not in types else (*types, "fp16")
+    if weights.name not in NEEDS_BF16 and "bf16" in types:
+        types = (*types, "fp16")
+    return [columns[name] for name in types if name in columns]
 
 
 def assumed_compute(device: Device, weights: Precision) -> Quantity | None:
     """FLOP/s that software is assumed to reach on this device; None where nothing is said."""
-    return _listed(device.achieved.compute, compute_types(weights))
+    return next(iter(_listed(device.achieved.compute, weights)), None)
 
 
 def assumed_workspace(device: Device) -> Quantity:
@@ -171,7 +188,3 @@ def assumed_workspace(device: Device) -> Quantity:
         basis=Basis.ASSUMPTION,
         source="the lesson's workspace",
     )
-
-
-def _listed(columns: Mapping[Any, Quantity], wanted: Iterable[str]) -> Quantity | None:
-    return next((columns[name] for name in wanted if name in columns), None)

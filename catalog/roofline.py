@@ -42,6 +42,11 @@ class Roof:
         return max(memory, compute) / self.tokens
 
     @property
+    def is_compute_bound(self) -> bool:
+        """Whether arithmetic takes longer than moving the bytes, as far as both are known."""
+        return (self.compute_s or 0.0) > (self.memory_s or 0.0)
+
+    @property
     def memory_alone_s(self) -> float | None:
         """What moving the bytes takes, whatever the arithmetic takes."""
         return None if self.memory_s is None else self.memory_s / self.tokens

@@ -20,7 +20,7 @@ from catalog.schema import Link
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Seconds that degree k saves over its sibling, and that its all-reduces cost."""
+    """Seconds of a step that degree k saves over its sibling, and that its all-reduces cost."""
 
     saved_s: float
     cost_s: float
@@ -117,10 +117,8 @@ def _phase(
         return None
     if cost_s is None or sibling_cost_s is None:
         return None
-    return Phase(
-        saved_s=sibling.seconds + sibling_cost_s / sibling.tokens - time.seconds,
-        cost_s=cost_s / time.tokens,
-    )
+    faster_s = (sibling.seconds - time.seconds) * time.tokens
+    return Phase(saved_s=faster_s + sibling_cost_s, cost_s=cost_s)
 
 
 def break_even_alpha_s(placement: Placement, link: Link, phase: Phase) -> float | None:

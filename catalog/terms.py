@@ -18,7 +18,8 @@ class Terms:
 
     ``streams`` is C (1 where only a rate is stated: nothing else is certain to be resident).
     ``prompt`` is the prompt at the SLO's percentile, ``mean_*`` are expectations,
-    ``mean_context`` is S_avg and ``maximum_context`` S_max. ``rate_per_s`` is λ, for an
+    ``mean_context`` is S_avg and ``maximum_context`` S_max; where ``longest_output`` is 1 no
+    token follows another. ``rate_per_s`` is λ, for an
     offline contract the rate that its goal needs; ``needed_tokens_per_s`` is that goal in
     output tokens. ``load_points_per_s`` are rates to measure at that promise nothing.
     """
@@ -33,6 +34,7 @@ class Terms:
     shortest_context: int
     mean_context: float
     maximum_context: int
+    longest_output: int
     cached_prefix: int = 0
     ttft: Quantity | None = None
     itl: Quantity | None = None
@@ -61,6 +63,7 @@ def terms_of(campaign: Campaign) -> Terms:
         shortest_context=prompt.minimum,
         mean_context=mean_prompt + mean_output / 2,
         maximum_context=prompt.maximum + output.maximum,
+        longest_output=output.maximum,
         cached_prefix=contract.cached_prefix_tokens,
         ttft=contract.slo.ttft,
         itl=contract.slo.itl,

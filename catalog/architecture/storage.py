@@ -27,8 +27,8 @@ class Precision:
     """How weights are stored: bits per parameter by class, scales included.
 
     ``compute_types`` names the FLOP/s columns of a device that may serve the matrix products,
-    fastest first: the first that the device has bounds it. ``experts_only`` schemes quantise
-    the routed experts where there are any and leave the other matrices as they were.
+    narrowest first; the fastest that the device has bounds it. ``experts_only`` schemes
+    quantise the routed experts where there are any and leave the other matrices as they were.
     ``floor_bits`` is the least any linear weight takes; ``exact`` says that it is all of them.
     """
 
@@ -44,11 +44,6 @@ class Precision:
     def __post_init__(self) -> None:
         if not self.floor_bits:
             object.__setattr__(self, "floor_bits", self.linear_bits)
-
-    @property
-    def compute_type(self) -> str:
-        """The fastest arithmetic in which this scheme's matrix products may run."""
-        return self.compute_types[0]
 
     @property
     def exact(self) -> bool:
@@ -76,8 +71,13 @@ _WEIGHTS = (
     Precision(name="fp8", linear_bits=8, compute_types=("fp8", "bf16")),
     Precision(name="fp8_block", linear_bits=8 + 32 / 128**2, compute_types=("fp8", "bf16")),
     Precision(name="int8", linear_bits=8, compute_types=("int8", "bf16")),
-    Precision(name="awq_int4", linear_bits=4 + 16 / 128 + 4 / 128),
-    Precision(name="gptq_int4", linear_bits=4 + 16 / 128),
+    # OpenVINO multiplies 4-bit weights with activations that it quantises to 8-bit integers.
+    Precision(
+        name="awq_int4",
+        linear_bits=4 + 16 / 128 + 4 / 128,
+        compute_types=("int8", "bf16"),
+    ),
+    Precision(name="gptq_int4", linear_bits=4 + 16 / 128, compute_types=("int8", "bf16")),
     Precision(
         name="mxfp4",
         linear_bits=4 + 8 / 32,

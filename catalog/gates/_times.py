@@ -80,14 +80,19 @@ def missing_detail(place: Placement) -> dict[str, Quantity | str]:
     return {"missing": " and ".join(missing)} if missing else {}
 
 
-def model_doubt(place: Placement) -> tuple[str, ...]:
-    """The model's configuration, where nobody has checked it against its source."""
-    return () if place.model_verified else (f"the configuration of {place.model}",)
+def common_doubts(place: Placement) -> tuple[str, ...]:
+    """What every time rests on: the model's configuration, and that the device does it all.
+
+    A runtime may compute what is offloaded on the host, at rates of the host's own.
+    """
+    model = () if place.model_verified else (f"the configuration of {place.model}",)
+    host = () if place.offload is None else ("that the host serves no part of the model",)
+    return model + host
 
 
 def side_doubts(place: Placement, *, memory: bool) -> tuple[str, ...]:
     """Unverified facts under one side of a roof: memory traffic, or arithmetic."""
-    doubts = model_doubt(place)
+    doubts = common_doubts(place)
     if not memory:
         return doubts + unverified({"peak compute": place.peak})
     cache, caches = place.device.on_chip_cache, "the size of the on-chip caches"

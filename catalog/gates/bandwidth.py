@@ -14,15 +14,16 @@ from catalog.gates._answers import (
     stated,
     unverified,
 )
-from catalog.gates._times import Times, missing_detail, missing_rates, model_doubt
+from catalog.gates._times import Times, common_doubts, missing_detail, missing_rates
 from catalog.placement import CACHE_DOUBT_FACTOR, Placement
-from catalog.quantity import Basis, Quantity
+from catalog.quantity import Basis, Quantity, significant
 from catalog.roofline import (
     assumed_batch,
     assumed_step,
     assumed_step_bytes,
     bound_step,
     cache_bytes,
+    expected_tokens_per_step,
     step_bytes,
     step_flops,
     throughput_batch,
@@ -38,8 +39,9 @@ _OFFLINE = " / B"
 _WORKING = (
     "{unit}, bound: max(({weights_read:GB} + {kv_moved:GB} − {on_chip_cache:MB}) / "
     "{peak_bandwidth}, {step_flops} / {peak_compute}) at B = {batch} and {tokens_per_step} per "
-    "step gives {bound}, limit {limit}; assumption: {assumed_step_bytes:GB} / "
-    "{achieved_bandwidth} gives {assumption}; intensity {intensity}, ridge point "
+    "step gives {bound}, limit {limit}; assumption: max({assumed_step_bytes:GB} / "
+    "{achieved_bandwidth}, {assumed_step_flops} / {achieved_compute}) at B = {assumed_batch} "
+    "and {assumed_tokens} per step gives {assumption}; intensity {intensity}, ridge point "
     "{ridge_point}: {regime}"
 )
 _BECAUSE = {
@@ -49,6 +51,8 @@ _BECAUSE = {
     Status.UNKNOWN: "unknown: {missing}",
     Status.NOT_APPLICABLE: "the contract limits no time per token",
 }
+_NO_GAPS = "an answer of one token has no time between tokens"
+_UNLIKELY_BY_ARITHMETIC = "{assumption} at the assumed {achieved_compute} exceed {limit}"
 _BY_ARITHMETIC = "{bound} even at the peak of {peak_compute}; {limit} are allowed"
 _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
 
@@ -72,7 +76,7 @@ def judge(case: Case) -> GateResult:
         margin=margin,
         formula=_FORMULA + (_OFFLINE if offline else ""),
         open_questions=_open(place),
-        because=_because(status, times, doubts),
+        because=_because(place, status, times, doubts),
         working=_WORKING,
         rule=hardware_rule(place),
         figured=partial(_figures, place, batch, guess, doubts),
@@ -87,9 +91,13 @@ def _open(place: Placement) -> tuple[str, ...]:
     return tuple(question for question, is_open in questions.items() if is_open)
 
 
-def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
+def _because(place: Placement, status: Status, times: Times, doubts: tuple[str, ...]) -> str:
     if doubts:
         return _DOUBTED
+    if status is Status.NOT_APPLICABLE and place.terms.itl is not None:
+        return _NO_GAPS
+    if status is Status.UNLIKELY and times.assumed.is_compute_bound:
+        return _UNLIKELY_BY_ARITHMETIC
     if status is Status.REJECT and not times.is_violated_by_memory:
         return _BY_ARITHMETIC
     return _BECAUSE[status]
@@ -98,7 +106,10 @@ def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
 def _figures(place: Placement, batch: int, guess: int, doubts: tuple[str, ...]) -> Figures:
     return Figures(
         inputs=_inputs(place, batch, guess),
-        details=_details(place, batch) | missing_detail(place) | doubt_detail(doubts),
+        details=_details(place, batch)
+        | {"assumed_tokens": _tokens(expected_tokens_per_step(place.draft_tokens))}
+        | missing_detail(place)
+        | doubt_detail(doubts),
         lesson=_lesson(place, guess),
     )
 
@@ -108,7 +119,8 @@ def _times(place: Placement, batch: int, guess: int) -> Times:
     roof, likely = bound_step(place, batch), assumed_step(place, guess)
     missing = missing_rates(place)
     if terms.needed_tokens_per_s is None:
-        limit_s = terms.itl.value if terms.itl is not None else None
+        itl = terms.itl if terms.longest_output > 1 else None
+        limit_s = itl.value if itl is not None else None
         return Times(roof=roof, assumed=likely, limit_s=limit_s, missing=missing)
     return Times(
         roof=roof.per(batch),
@@ -124,12 +136,14 @@ def _clause(place: Placement) -> str:
         return f"{terms.needed_tokens_per_s * 3600:,.0f} output tokens per hour"
     if terms.itl is None:
         return "no ITL limit"
+    if terms.longest_output == 1:
+        return "answers of one token"
     return f"p{terms.percentile:g} ITL ≤ {milliseconds(terms.itl.value)}"
 
 
 def _doubts(place: Placement, times: Times, batch: int) -> tuple[str, ...]:
     """Unverified facts without which the bound would not exceed the limit."""
-    doubts, limit = model_doubt(place), times.limit_s or 0.0
+    doubts, limit = common_doubts(place), times.limit_s or 0.0
     alone = times.roof.memory_alone_s
     if alone is None or not times.is_violated_by_memory:
         return doubts + unverified({"peak compute": place.peak})
@@ -157,6 +171,8 @@ def _inputs(place: Placement, batch: int, guess: int) -> tuple[Input, ...]:
         "batch": stated(batch, "streams"),
         "tokens_per_step": bound(place.draft_tokens + 1, "tokens"),
         "assumed_step_bytes": assumed(assumed_step_bytes(place, guess), "B"),
+        "assumed_step_flops": assumed(step_flops(place, guess), "FLOP"),
+        "assumed_batch": assumed(guess, "streams"),
         "achieved_bandwidth": place.achieved_bandwidth,
         "achieved_compute": place.achieved_compute,
     }
@@ -183,6 +199,10 @@ def _details(place: Placement, batch: int) -> dict[str, Quantity | str]:
         bound(math.ceil(fixed / saved), "streams") if saved > 0 else "no batch"
     )
     return details
+
+
+def _tokens(number: float) -> str:
+    return "1 token" if number == 1 else f"{significant(number, 4)} tokens"
 
 
 def _lesson(place: Placement, batch: int) -> dict[str, Quantity]:

@@ -29,8 +29,9 @@ _OFFLINE_WORKING = (
     "assumption: {assumed_work} / {achieved_compute} gives {assumption}"
 )
 _WORKING = (
-    "bound: {work} / {peak_compute}, not below {weights_read:GB} / {peak_bandwidth}, gives "
-    "{bound}, limit {limit}; assumption: {assumed_work} / {achieved_compute} gives {assumption}"
+    "bound: max({work} / {peak_compute}, ({weights_read:GB} − {on_chip_cache:MB}) / "
+    "{peak_bandwidth}) gives {bound}, limit {limit}; assumption: max({assumed_work} / "
+    "{achieved_compute}, {weights_read:GB} / {achieved_bandwidth}) gives {assumption}"
 )
 _BECAUSE = {
     Status.PASS: "{bound} at the peak rates, {assumption} by assumption; {limit} are allowed",
@@ -39,6 +40,7 @@ _BECAUSE = {
     Status.UNKNOWN: "unknown: {missing}",
     Status.NOT_APPLICABLE: "the contract limits no time to the first token",
 }
+_UNLIKELY_BY_MEMORY = "{assumption} at the assumed {achieved_bandwidth} exceed {limit}"
 _BY_MEMORY = "{bound} even at the peak of {peak_bandwidth}; {limit} are allowed"
 _DOUBTED = "{bound} exceed {limit}, but this rests on what is not verified: {doubt}"
 
@@ -71,6 +73,8 @@ def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
         return _DOUBTED
     if status is Status.REJECT and not _by_arithmetic(times):
         return _BY_MEMORY
+    if status is Status.UNLIKELY and not times.assumed.is_compute_bound:
+        return _UNLIKELY_BY_MEMORY
     return _BECAUSE[status]
 
 
@@ -137,6 +141,11 @@ def _inputs(place: Placement) -> tuple[Input, ...]:
         ),
         "achieved_compute": place.achieved_compute,
     }
+    if not offline:
+        named |= {
+            "on_chip_cache": place.device.on_chip_cache,
+            "achieved_bandwidth": place.achieved_bandwidth,
+        }
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import partial
 
 from catalog import links, scaling
+from catalog.architecture import all_reduce_bytes
 from catalog.case import Case
 from catalog.gates import memory
 from catalog.gates._answers import assumed, bound, stated, unknown
 from catalog.placement import Placement
-from catalog.quantity import Basis, Quantity
+from catalog.quantity import Basis, Quantity, significant
 from catalog.rules import hardware_rule
 from catalog.scaling import Phase, Scaling
 from catalog.schema import Link
@@ -21,10 +22,12 @@ NAME = "interconnect"
 READS = "ranks"
 _FORMULA = "2L · (α + 2(k−1)/k · M / bandwidth) < t(k') − t(k), in decode and in prefill"
 _WORKING = (
-    "TP={degree:} against TP={sibling:}, decode: bound {bound} of {limit} saved, assumption "
-    "{assumption} of {decode_saved_assumed}; prefill: bound {prefill_cost} of {prefill_saved}, "
-    "assumption {prefill_cost_assumed} of {prefill_saved_assumed}; break-even α "
-    "{break_even_alpha:µs}"
+    "TP={degree} against TP={sibling}, decode step: bound {all_reduces} · {ring_share} · "
+    "{message:kB} / {per_direction} = {bound} of {limit} saved; assumption {all_reduces} · "
+    "({alpha} + {ring_share} · {message:kB} / {effective_bandwidth}) = {assumption} of "
+    "{decode_saved_assumed}; prefill, the same with {prompt_message:MB}: bound {prefill_cost} "
+    "of {prefill_saved}, assumption {prefill_cost_assumed} of {prefill_saved_assumed}; "
+    "break-even α {break_even_alpha:µs}"
 )
 _PAYS = "{bound} of communication per decode step against {limit} saved over TP={sibling}"
 _DOMINATED = "slower than TP={sibling}: {losses}"
@@ -128,6 +131,7 @@ def _details(
     place: Placement, sibling: Placement, link: Link, least: Scaling, likely: Scaling
 ) -> dict[str, Quantity | str]:
     details: dict[str, Quantity | str] = {
+        "ring_share": significant(links.ring_share(place.k)),
         "degree": f"{place.k}",
         "sibling": f"{sibling.k}",
         "link": link.title,
@@ -150,12 +154,18 @@ def _inputs(place: Placement, link: Link) -> tuple[Input, ...]:
     row = links.effective_row(link, place.k)
     named = {
         "all_reduces": bound(place.arithmetic.all_reduces, "all-reduces"),
+        "message": _message(place, scaling.streams_of(place)),
+        "prompt_message": _message(place, scaling.new_prompt_tokens(place)),
         "per_direction": link.per_direction,
         "alpha": row.alpha if row else None,
         "effective_bandwidth": row.bandwidth if row else None,
         "measured_degree": stated(row.devices, "devices") if row else None,
     }
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
+
+
+def _message(place: Placement, tokens: int) -> Quantity:
+    return bound(all_reduce_bytes(place.arithmetic.arch, tokens), "B")
 
 
 def _lesson(place: Placement, sibling: Placement, link: Link) -> dict[str, Quantity]:

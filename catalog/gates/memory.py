@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from catalog.case import Case
@@ -30,6 +31,7 @@ _WORKING = (
     "assumption: {weights_held:GiB} + {kv_cache_longest:GiB} + {workspace:GiB} workspace = "
     "{assumption} ≤ {memory_utilisation} of {reported_memory:GiB} = {usable}"
 )
+_WORKING_OFFLOADED = _WORKING.replace(" = {usable}", " + {offloaded:GiB} offloaded = {usable}")
 _BECAUSE = {
     Status.PASS: "{assumption} of {usable} usable; {spare_kv} to spare",
     Status.UNLIKELY: "{assumption} with workspace exceeds the {usable} that are usable",
@@ -60,7 +62,7 @@ def judge(case: Case) -> GateResult:
         margin=margin,
         formula=_FORMULA,
         because=_DOUBTED if doubts else _BECAUSE[status],
-        working=_WORKING,
+        working=_WORKING if place.offload is None else _WORKING_OFFLOADED,
         rule=hardware_rule(place),
         figured=partial(_figures, place, doubts),
     )
@@ -118,9 +120,17 @@ def _inputs(place: Placement) -> tuple[Input, ...]:
         "weights_held": assumed(sums.assumed_weights, "B"),
         "kv_cache_longest": assumed(place.streams * sums.assumed_kv_longest, "B"),
         "workspace": place.workspace,
-        "memory_utilisation": stated(place.utilisation, "1"),
+        "memory_utilisation": _utilisation(place),
+        "offloaded": stated(place.offload.value / place.k, "B") if place.offload else None,
     }
     return tuple(Input(name=name, quantity=q) for name, q in named.items() if q is not None)
+
+
+def _utilisation(place: Placement) -> Quantity:
+    share = stated(place.utilisation, "1")
+    if place.is_default_utilisation:
+        return replace(share, source="the runtime's default")
+    return share
 
 
 def _details(place: Placement) -> dict[str, Quantity | str]:

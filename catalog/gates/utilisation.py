@@ -23,7 +23,8 @@ NAME = "utilisation"
 _FORMULA = "λ · max(compute s, memory s) per request ≤ 1"
 _WORKING = (
     "bound: {rate} over {engines} · max({compute_time}, {memory_time}) at B = {batch} gives "
-    "{bound}; assumption: λ · ({prefill_and_decode}) gives {assumption}"
+    "{bound}; assumption: {rate} over {engines} · {prefill_and_decode} at B = "
+    "{assumed_batch} gives {assumption}"
 )
 _BECAUSE = {
     Status.PASS: "{bound} of the machine at the peak rates, {assumption} by assumption",

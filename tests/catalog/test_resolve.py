@@ -234,3 +234,18 @@ def test_a_checkpoints_own_bytes_count(first: Callable[..., Verdict], tmp_path: 
 def test_a_checkpoint_file_that_is_not_there_is_an_error(first: Callable[..., Verdict]) -> None:
     with pytest.raises(CatalogError, match="no such file"):
         first(A100 | {"checkpoint": "nowhere/model.safetensors"})
+
+
+def test_a_share_of_memory_that_nobody_stated_is_the_runtimes_default(
+    first: Callable[..., Verdict],
+) -> None:
+    left_out, stated = (
+        next(
+            each.quantity.source
+            for each in first(A100 | {"settings": settings}).gate("memory").inputs
+            if each.name == "memory_utilisation"
+        )
+        for settings in ({}, {"gpu_memory_utilization": 0.8})
+    )
+
+    assert (left_out, stated) == ("the runtime's default", "stated in the campaign")

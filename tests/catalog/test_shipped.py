@@ -214,3 +214,13 @@ def test_every_device_class_has_a_runtime() -> None:
     }
 
     assert classes <= served
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG.devices))
+def test_a_device_with_a_peak_for_bf16_lists_that_of_8_bit_integers_where_it_has_one(
+    name: str,
+) -> None:
+    device = CATALOG.device(name)
+    multiplies_bytes = device.device_class in ("cuda", "rocm", "cpu-x86", "intel-gpu", "tpu")
+
+    assert not (multiplies_bytes and "bf16" in device.compute) or "int8" in device.compute

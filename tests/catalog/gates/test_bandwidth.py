@@ -170,6 +170,39 @@ def test_a_shared_prefix_is_read_once_at_the_bound(judged: Callable[..., GateRes
     assert moved(plain) - moved(shared) == 15 * 512 * 131_072
 
 
+def test_the_host_may_serve_what_is_offloaded_so_the_device_proves_nothing(
+    judged: Callable[..., GateResult],
+) -> None:
+    alone = judged(memory_bandwidth="300 GB/s")
+    shared = judged(memory_bandwidth="300 GB/s", candidate={"offload": "8 GiB"})
+
+    assert alone.status is Status.REJECT
+    assert shared.status is Status.UNLIKELY
+    assert "the host serves no part" in shared.reason
+
+
+def test_an_answer_of_one_token_has_no_time_between_tokens(
+    judged: Callable[..., GateResult],
+) -> None:
+    gate = judged({"output_tokens": 1}, memory_bandwidth="300 GB/s")
+
+    assert gate.status is Status.NOT_APPLICABLE
+    assert gate.clause == "answers of one token"
+    assert gate.reason == "an answer of one token has no time between tokens"
+
+
+def test_a_step_that_assumed_arithmetic_makes_too_long_says_so(
+    judged: Callable[..., GateResult],
+) -> None:
+    gate = judged(
+        {"concurrency": 300, "prompt_tokens": 16},
+        achieved={"bandwidth": "1500 GB/s", "compute": {"bf16": "100 TFLOP/s"}},
+    )
+
+    assert gate.status is Status.UNLIKELY
+    assert "at the assumed 100.0 TFLOP/s" in gate.reason
+
+
 def test_the_working_holds_the_numbers_and_the_rule_of_the_matrix(
     judged: Callable[..., GateResult],
 ) -> None:

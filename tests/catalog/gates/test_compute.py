@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from catalog.entries import Catalog
+from catalog.quantity import Basis
 from catalog.screen import Screen
 from catalog.verdict import GateResult, Status
 
@@ -114,3 +115,45 @@ def test_eight_bit_weights_run_in_the_fastest_format_that_the_device_has(
     )
 
     assert bound_ms(plain) == pytest.approx(2 * bound_ms(eight))
+
+
+def test_a_format_that_is_slower_than_the_plain_one_never_lowers_the_peak(
+    vote: Vote, handmade: Handmade, canonical: dict[str, Any]
+) -> None:
+    catalog = handmade(compute={"bf16": "300 TFLOP/s", "int8": "20 TOP/s"})
+    plain, eight = (
+        vote(canonical, {"device": "mine", "precision": name}, catalog=catalog)
+        .candidates[0]
+        .gate("compute")
+        for name in ("bfloat16", "int8")
+    )
+
+    assert bound_ms(eight) == bound_ms(plain)
+
+
+def test_a_peak_at_another_clock_than_the_datasheets_is_derived_and_says_so(
+    judged: Callable[..., GateResult],
+) -> None:
+    quoted, boosted, granted = (
+        next(each.quantity for each in gate.inputs if each.name == "peak_compute")
+        for gate in (judged(), judged(maximum_clock="1.5 GHz"), judged(rated_clock=None))
+    )
+
+    assert (quoted.basis, quoted.source) == (Basis.SPECIFICATION, "a datasheet")
+    assert (boosted.basis, boosted.source) == (
+        Basis.BOUND,
+        "a datasheet, at the maximum clock",
+    )
+    assert (granted.basis, granted.source) == (
+        Basis.BOUND,
+        "a datasheet, 10% granted for its clock",
+    )
+
+
+def test_a_first_token_that_assumed_bandwidth_makes_too_late_says_so(
+    judged: Callable[..., GateResult],
+) -> None:
+    gate = judged({"prompt_tokens": 1, "slo": {"ttft": "9 ms"}})
+
+    assert gate.status is Status.UNLIKELY
+    assert "at the assumed 1.500 TB/s" in gate.reason

@@ -52,7 +52,7 @@ def test_the_shipped_catalog_passes_with_its_known_exception(capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
 
     assert lines[-1] == "0 errors, 1 warning on 2026-08-22"
-    assert "amd-epyc-9654-2s.yaml:24: warning: device amd-epyc-9654-2s" in lines[0]
+    assert "amd-epyc-9654-2s.yaml:25: warning: device amd-epyc-9654-2s" in lines[0]
 
 
 def test_old_prices_are_warnings_and_no_failure(capsys) -> None:
