@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import pkgutil
+import select
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -36,13 +39,20 @@ def verb_module(name: str) -> ModuleType:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one verb and leave with its exit code."""
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+    """Run one verb and leave with its exit code, once all output is written."""
+    if sys.stdout is None:  # started with it closed (>&-)
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    code = run(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _unwritten(error, code)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """The exit code of one verb (the table is in README)."""
-    debug = "--debug" in arguments
+    debug, was_pipe = "--debug" in arguments, _is_pipe()
     words = [word for word in arguments if word != "--debug"]
     try:
         result = application(words)(args=words, prog_name="runoff", standalone_mode=False)
@@ -59,17 +69,12 @@ def run(arguments: list[str]) -> int:
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DECIDED
+    except SystemExit:  # what typer and rich make of any broken pipe
+        return _after_a_broken_pipe(was_pipe=was_pipe)
     except Exception as error:
         if debug:
             raise
-        return _complain(
-            f"this is a bug in runoff: {type(error).__name__}: {error}. "
-            "Run the command again with --debug and report what it prints",
-            ExitCode.BUG,
-        )
+        return _unforeseen(error)
     return result if isinstance(result, int) else ExitCode.DECIDED
 
 
@@ -98,6 +103,45 @@ def _register(app: typer.Typer, verb: str, module: ModuleType) -> None:
 
 def _keep_verbs() -> None:
     """Without a callback typer drops the verb's name when there is only one."""
+
+
+def _unforeseen(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return _unwritten(error, ExitCode.INFRASTRUCTURE)
+    return _complain(
+        f"this is a bug in runoff: {type(error).__name__}: {error}. "
+        "Run the command again with --debug and report what it prints",
+        ExitCode.BUG,
+    )
+
+
+def _is_pipe() -> bool:
+    output = sys.__stdout__
+    return output is not None and stat.S_ISFIFO(os.fstat(output.fileno()).st_mode)
+
+
+def _after_a_broken_pipe(*, was_pipe: bool) -> int:
+    """A reader of our output that went away is no failure; any other broken pipe is one.
+
+    Rich puts the null device in the place of a pipe that has lost its reader.
+    """
+    output = select.poll()
+    output.register(sys.__stdout__ or sys.stdout, 0)
+    is_broken = any(event & select.POLLERR for _, event in output.poll(0))
+    if was_pipe and (is_broken or not _is_pipe()):
+        return _unwritten(BrokenPipeError(), ExitCode.DECIDED)
+    seen = "a process at the other end of a pipe went away"
+    return _complain(f"{seen}. Run the command again", ExitCode.INFRASTRUCTURE)
+
+
+def _unwritten(error: OSError, code: int) -> int:
+    """What an output that cannot be written means; a reader that went away is no failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return code
+    seen = error.strerror or type(error).__name__
+    place = error.filename or "standard output"
+    return _complain(f"{place}: {seen}. Make room, or write elsewhere", ExitCode.INFRASTRUCTURE)
 
 
 def _complain(message: str, code: ExitCode) -> int:

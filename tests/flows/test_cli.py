@@ -9,6 +9,7 @@ import types
 import pytest
 
 from catalog.errors import CatalogError
+from catalog.load import shipped_catalog
 from flows import cli
 from flows.errors import (
     BudgetStop,
@@ -21,6 +22,7 @@ from flows.errors import (
     UsageError,
 )
 
+CANONICAL = shipped_catalog() / "campaigns" / "canonical.yaml"
 ENDINGS = [
     (CatalogError("file.yaml:3", "seen", "Do this"), 2),
     (UsageError("--rate", "seen", "Do this"), 2),
@@ -109,8 +111,33 @@ def test_help_starts_without_prefect_boto3_paramiko_or_pandas():
     assert "screen" in done.stdout
 
 
-def test_a_closed_pipe_ends_quietly():
-    command = f"{sys.executable} -m flows.cli --help | head -c 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    "verb", ["--help", "catalog show devices", f"screen {CANONICAL} --explain"]
+)
+def test_a_reader_that_goes_away_is_no_failure(verb):
+    command = f"set -o pipefail; {sys.executable} -m flows.cli {verb} | head -c 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
 
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_pipe_that_breaks_is_a_failure(verb_that_raises, capsys):
+    verb_that_raises(BrokenPipeError(32, "Broken pipe"))
+
+    assert cli.run(["try"]) == ExitCode.INFRASTRUCTURE
+    assert "went away" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said_and_is_no_bug():
+    command = f"{sys.executable} -m flows.cli catalog show devices > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+    assert done.returncode == ExitCode.INFRASTRUCTURE
+    assert done.stderr.startswith("runoff: standard output: No space left on device")
+
+
+def test_a_closed_standard_output_is_no_bug():
+    command = f"{sys.executable} -m flows.cli catalog show devices >&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
