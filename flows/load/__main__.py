@@ -1,6 +1,6 @@
 """`python -P -m flows.load PLAN RAW`: run a plan, write what happened.
 
-Exit code 0 when the run is whole, 130 when SIGINT or SIGTERM ended it (what was measured
+Exit code 0 when the run is whole, 130 when SIGINT, SIGTERM or SIGHUP ended it (what was measured
 is written all the same), 2 when the plan, an endpoint or this machine does not allow it.
 """
 

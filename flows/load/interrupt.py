@@ -1,15 +1,15 @@
-"""Ctrl-C and SIGTERM as something that a poller can wait for."""
+"""Ctrl-C, SIGTERM and a closed terminal as something that a poller can wait for."""
 
 import signal
 import socket
 from types import FrameType, TracebackType
 from typing import Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
-    """While entered, SIGINT and SIGTERM set `is_set` and make `fd` readable."""
+    """While entered, SIGINT, SIGTERM and SIGHUP set `is_set` and make `fd` readable."""
 
     def __init__(self) -> None:
         self.is_set = False

@@ -40,7 +40,7 @@ def test_a_whole_run_ends_with_0_and_its_raw_file(serve, wire, written, a_plan):
     assert run.anchor_unix_ns > 1_600_000_000 * 10**9
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_writes_what_it_measured_and_ends_with_130(
     serve, wire, written, a_plan, number
 ):

@@ -46,6 +46,23 @@ def played(pacing, service_ns, *, fails=lambda request: False, late_ns=0):
             pacing.ended(start, done_ns=done_ns, is_complete=is_complete)
 
 
+@pytest.mark.parametrize(
+    ("arrival", "concurrency"), [("closed", 4), ("open", 4), ("open", None)]
+)
+def test_nothing_is_due_before_the_schedules_zero(a_plan, pacing, arrival, concurrency):
+    at_ns = 0 if arrival == "open" else None
+    of = pacing(
+        [a_plan.planned(n, at_ns=at_ns) for n in range(8)],
+        arrival=arrival,
+        concurrency=concurrency,
+    )
+
+    assert list(of.due(ZERO_NS - 1)) == []
+    assert of.wake_ns(ZERO_NS - 1) == ZERO_NS
+    due_ns = [start.scheduled_ns for start in of.due(ZERO_NS)]
+    assert due_ns == [ZERO_NS] * (concurrency or 8)
+
+
 def test_lateness_does_not_add_up(a_plan, pacing):
     requests = [a_plan.planned(n, at_ns=n * 1_000) for n in range(100)]
 
