@@ -8,7 +8,7 @@ from catalog.errors import CatalogError
 from catalog.schema import Candidate
 
 OOM_FROM = 0.98
-_UTILISATION_KEYS = ("gpu_memory_utilization", "mem_fraction_static")
+_UTILISATION_KEYS = ("memory_utilisation", "gpu_memory_utilization", "mem_fraction_static")
 _LENGTH_KEYS = ("max_model_len", "context_length", "max_seq_len")
 _FLAG = re.compile(r"^--(?P<key>[a-z-]+)(?:=(?P<value>.*))?$")
 

@@ -95,7 +95,8 @@ def _addresses(setting: Setting) -> Iterator[Need]:
     for address in setting.form.addresses:
         yield Need(kind="address", name=address, reason="fetched by install.sh")
     is_simulation = setting.runtime.capabilities.simulation
-    if request.checkpoint.kind == "hub" and setting.location is None and not is_simulation:
+    is_fetched = setting.location is None or setting.runtime.launch.loads_files
+    if request.checkpoint.kind == "hub" and is_fetched and not is_simulation:
         yield Need(
             kind="address",
             name=setting.hub_endpoint or "the hub client's default address",

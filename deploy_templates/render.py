@@ -259,7 +259,8 @@ def _reported(name: str, reading: Reading, asked: Asked) -> Reported:
 
 def _threats(rendered: Rendered) -> Iterable[str]:
     setting = rendered.setting
-    request, launch = setting.request, setting.runtime.launch
+    request, runtime = setting.request, setting.runtime
+    launch = runtime.launch
     if setting.release.threat:
         yield setting.release.threat
     yield from launch.threats
@@ -274,6 +275,9 @@ def _threats(rendered: Rendered) -> Iterable[str]:
     unseen = [name for name, answer in rendered.answers.items() if answer.is_unseen]
     if unseen:
         yield f"left to the engine's defaults, which it does not report: {', '.join(unseen)}"
+    is_named = request.checkpoint.kind == "hub" and not runtime.capabilities.simulation
+    if is_named and request.variables.revision is None:
+        yield "the checkpoint's revision is not pinned: the hub's main branch may move"
     if request.checkpoint.kind == "path" and request.checkpoint.sha256 is None:
         yield "the checkpoint's content has no digest: its folder could hold something else"
     if setting.in_container and "@" not in setting.image_reference:

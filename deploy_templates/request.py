@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import ConfigDict
+
 from deploy_templates.plan import Mode
 
 CheckpointKind = Literal["hub", "path", "dummy"]
@@ -40,6 +42,7 @@ class Mirrors:
 class Variables:
     """The controlled variables: names that no runtime owns, each None unless asked for."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     revision: str | None = None
     weights: str | None = None
     kv_cache: str | None = None
@@ -65,6 +68,7 @@ class Variables:
     generation_config: Literal["engine", "model"] | None = None
     draft_model: str | None = None
     draft_tokens: int | None = None
+    draft_method: str | None = None
     offload_gib: float | None = None
 
 

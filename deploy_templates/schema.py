@@ -288,14 +288,18 @@ class ConfigFile(Span):
 class Launch(Strict):
     """How this runtime is started, watched and stopped.
 
-    ``refused_arguments`` are flags that no candidate may pass by itself, with the reason;
-    ``verified`` are releases that were really run, or whose declared flags were compared.
+    ``loads_files``: the engine fetches nothing by a hub's name. ``slots``: each sequence has a
+    context of its own, allocated up front. ``refused_arguments`` are flags that no candidate
+    may pass by itself, with the reason; ``verified`` are releases that were really run, or
+    whose declared flags were compared.
     """
 
     forms: tuple[Form, ...] = Field(min_length=1)
     pins: tuple[Pin, ...] = Field(min_length=1)
     serve: tuple[Always, ...] = ()
     config_files: tuple[ConfigFile, ...] = ()
+    loads_files: Flag = False
+    slots: Flag = False
     variables: dict[VariableName, Variable]
     managed_env: tuple[str, ...] = ()
     secret_env: tuple[str, ...] = ()

@@ -106,7 +106,15 @@ class Setting:
                 f"a {checkpoint.kind} checkpoint has no location yet",
                 "Give the folder or file that holds it",
             )
-        return f"{hub}/{self.request.model}" if hub and not self.hub_endpoint else None
+        if hub and not self.hub_endpoint:
+            return f"{hub}/{self.request.model}"
+        if self.runtime.launch.loads_files:
+            raise CatalogError(
+                self.where,
+                f"{self.runtime.name} loads a file and fetches nothing by name",
+                "Give the file's path as the checkpoint's location",
+            )
+        return None
 
     @property
     def model_argument(self) -> str:
@@ -238,39 +246,50 @@ def setting_of(request: LaunchRequest, runtime: RuntimeFolder) -> Setting:
     CatalogError
         If the runtime knows no such release or form, or has lost the form since.
     """
-    order = [version.version for version in runtime.capabilities.versions]
-    release = known_release(runtime.name, order, request.version)
+    release = release_of(runtime, request.version)
     form = _form(request, runtime, release)
     pin = next(pin for pin in runtime.launch.pins if pin.version == release.known)
     return Setting(request=request, runtime=runtime, release=release, form=form, pin=pin)
 
 
-def default_mode(runtime: RuntimeFolder) -> Mode:
-    """The mode of the runtime's first form."""
-    return runtime.launch.forms[0].mode
+def first_form(runtime: RuntimeFolder, version: str, mode: Mode | None, where: str) -> Form:
+    """The runtime's first form of that mode (of any, if None) which the release has.
+
+    Raises
+    ------
+    CatalogError
+        If the release is not known or is not started in that mode; with the modes it has.
+    """
+    release = release_of(runtime, version)
+    there = [form for form in runtime.launch.forms if release.covers(form)]
+    for form in there:
+        if mode is None or form.mode == mode:
+            return form
+    modes = ", ".join(dict.fromkeys(form.mode for form in there))
+    raise CatalogError(
+        where, f"{runtime.name} {version} is not started as {mode}", f"Its modes are {modes}"
+    )
+
+
+def release_of(runtime: RuntimeFolder, version: str) -> Release:
+    """The known release that stands for ``version``; CatalogError outside the known ones."""
+    order = [known.version for known in runtime.capabilities.versions]
+    return known_release(runtime.name, order, version)
 
 
 def _form(request: LaunchRequest, runtime: RuntimeFolder, release: Release) -> Form:
     where = f"candidate {request.name!r}"
-    if request.variant is not None:
-        form = runtime.form(request.variant)
-        if not release.covers(form):
-            reason = form.removed or f"it is from {form.since or '…'} to {form.until or '…'}"
-            raise CatalogError(
-                where,
-                f"{runtime.name} {release.asked} has no form {form.name!r}: {reason}",
-                "Choose another form or release",
-            )
-        return form
-    for form in runtime.launch.forms:
-        if form.mode == request.mode and release.covers(form):
-            return form
-    modes = ", ".join(dict.fromkeys(form.mode for form in runtime.launch.forms))
-    raise CatalogError(
-        where,
-        f"{runtime.name} {release.asked} is not started as {request.mode}",
-        f"Its modes are {modes}",
-    )
+    if request.variant is None:
+        return first_form(runtime, request.version, request.mode, where)
+    form = runtime.form(request.variant)
+    if not release.covers(form):
+        reason = form.removed or f"it is from {form.since or '…'} to {form.until or '…'}"
+        raise CatalogError(
+            where,
+            f"{runtime.name} {release.asked} has no form {form.name!r}: {reason}",
+            "Choose another form or release",
+        )
+    return form
 
 
 def _without_registry(name: str) -> str:

