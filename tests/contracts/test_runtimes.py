@@ -176,3 +176,122 @@ def test_the_model_server_takes_its_plug_ins_settings_as_one_object() -> None:
         "KV_CACHE_PRECISION": "f16",
         "INFERENCE_NUM_THREADS": 8,
     }
+
+
+# lines as the engines write them: llama-server's from runs, the others' from their sources
+SEEN = [
+    ("llama_server", "error: invalid argument: --bogus", "unknown flag"),
+    (
+        "llama_server",
+        (
+            "0.00.003.487 E srv         start: couldn't bind HTTP server socket, "
+            "hostname: 127.0.0.1, port: 18182"
+        ),
+        "port in use",
+    ),
+    (
+        "llama_server",
+        (
+            "0.00.004.132 E gguf_init_from_file: failed to open GGUF file 'nope.gguf' "
+            "(No such file or directory)"
+        ),
+        "model file missing",
+    ),
+    (
+        "llama_server",
+        "gguf_init_from_reader: invalid magic characters: 'hell', expected 'GGUF'",
+        "not a GGUF file",
+    ),
+    (
+        "llama_server",
+        (
+            "0.00.005.733 W llama_context: n_ctx_seq (900000000) > n_ctx_train (2048) -- "
+            "possible training context overflow"
+        ),
+        "context too long",
+    ),
+    (
+        "llama_server",
+        "0.00.004.929 E srv    load_model: failed to create_context with model 'tiny.gguf'",
+        "no context",
+    ),
+    ("vllm", "api_server.py: error: unrecognized arguments: --bogus", "unknown flag"),
+    (
+        "vllm",
+        (
+            "ValueError: To serve at least one request with the model's max seq len (131072), "
+            "16.00 GiB KV cache is needed"
+        ),
+        "KV cache too small for the length",
+    ),
+    (
+        "vllm",
+        (
+            "The model's max seq len (8192) is larger than the maximum number of tokens that "
+            "can be stored in KV cache (4096)"
+        ),
+        "KV cache too small for the length",
+    ),
+    (
+        "vllm",
+        "No available memory for the cache blocks. Try increasing",
+        "no memory for the KV cache",
+    ),
+    ("vllm", "User-specified max_model_len (9999) is greater than the", "context too long"),
+    (
+        "sglang",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+        "no memory for the KV cache",
+    ),
+    (
+        "vllm",
+        "huggingface_hub.errors.GatedRepoError: 403 Client Error",
+        "gated model",
+    ),
+    ("vllm", "CUDA driver version is insufficient for CUDA runtime", "CUDA driver too old"),
+    ("rehearsal", "port 18190 cannot be opened: Address already in use", "port in use"),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "error"), SEEN)
+def test_a_line_of_an_engine_is_known_for_what_it_means(
+    name: str, line: str, error: str
+) -> None:
+    failures = FOLDERS[name].launch.failures
+    first = next(failure for failure in failures if re.search(failure.pattern, line))
+
+    assert first.error == error
+    assert first.means
+    assert first.do
+
+
+LOADING = [
+    (
+        "llama_server",
+        "weights",
+        "srv    load_model: initializing, n_slots = 2, n_ctx_slot = 256",
+    ),
+    ("llama_server", "context", "0.00.009.741 I srv  llama_server: model loaded"),
+    ("llama_server", "context", "0.00.014.980 I srv          init: model loaded"),
+    ("llama_server", "listen", "I srv          init: listening on http://127.0.0.1:18183"),
+    ("vllm", "process", "Initializing a V1 LLM engine (v0.33.0) with config: model='m'"),
+    ("vllm", "process", "Initializing an LLM engine (v0.6.3) with config: model='m'"),
+    ("vllm", "weights", "Model loading took 14.99 GiB memory and 3.2 seconds"),
+    ("vllm", "weights", "Loading model weights took 14.9595 GB"),
+    ("vllm", "compile and profile", "GPU KV cache size: 403,776 tokens"),
+    ("vllm", "graph capture", "Graph capturing finished in 12 secs, took 0.50 GiB"),
+    ("sglang", "memory pool", "Memory pool end. avail mem=9.80 GB"),
+    ("sglang", "graph capture", "Capture cuda graph end. Time elapsed: 8.1 s."),
+    ("sglang", "listen", "The server is fired up and ready to roll!"),
+]
+
+
+@pytest.mark.parametrize(("name", "phase", "line"), LOADING)
+def test_a_line_of_a_start_ends_its_phase_and_is_no_failure(
+    name: str, phase: str, line: str
+) -> None:
+    launch = FOLDERS[name].launch
+    ended = [one.name for one in launch.phases if re.search(one.pattern, line)]
+
+    assert ended == [phase]
+    assert [one.error for one in launch.failures if re.search(one.pattern, line)] == []
