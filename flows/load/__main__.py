@@ -1,7 +1,8 @@
 """`python -P -m flows.load PLAN RAW`: run a plan, write what happened.
 
 Exit code 0 when the run is whole, 130 when SIGINT, SIGTERM or SIGHUP ended it (what was
-measured is written all the same), 2 when the plan, an endpoint or this machine does not allow it.
+measured is written all the same), 2 when the plan, an endpoint or this machine does not
+allow it.
 """
 
 import os
