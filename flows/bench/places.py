@@ -24,6 +24,17 @@ def check_place(flag: str, place: str | Path | None) -> None:
         raise UsageError(flag, f"there is no folder {folder}", "Make it, or choose another")
     if path.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(flag, f"{path} cannot be written", "Choose another place")
+    if path.exists() and not path.is_file():
+        # a whole file is moved into its place, and would take a device's or a pipe's
+        raise UsageError(flag, f"{path} is a device or a pipe", "Give the place of a file")
+
+
+def check_apart(json_out: str | None, raw: Path | None) -> None:
+    """Raise UsageError where one result would be written over the other."""
+    if json_out is None or raw is None or json_out == STANDARD_OUTPUT:
+        return
+    if Path(json_out).resolve() == raw.resolve():
+        raise UsageError("--raw", f"{raw} is the place of --json", "Choose another place")
 
 
 def write_json(document: Mapping[str, Any], place: str | None) -> None:

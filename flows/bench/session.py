@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.bench.flags import Flags, cell_spec
-from flows.bench.places import STANDARD_OUTPUT, check_place, write_json
+from flows.bench.places import STANDARD_OUTPUT, check_apart, check_place, write_json
 from flows.bench.probe import survey
 from flows.bench.run import CellFiles, measure_cell
 from flows.bench.spec import CellSpec
@@ -87,6 +87,7 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     spec = cell_spec(Flags.of(given), environ)
     check_place("--json", json_out)
     check_place("--raw", raw)
+    check_apart(json_out, raw)
     tokenizer_text(spec.content.tokenizer)
     with tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
         session = _Session(spec, console_for(json_out), Path(folder))

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.bench.places import check_place
 from flows.errors import ExitCode, Finished, UsageError
 from flows.rehearsal import Settings, SettingsError, overlaid
 from flows.rehearsal.collect import collected
@@ -120,7 +121,9 @@ def command(
 def _show_or_serve(settings: Settings, show: bool) -> None:
     if show:
         sys.stdout.write(json.dumps(_masked(settings), indent=2) + "\n")
-    elif _serve(settings):
+        return
+    check_place("--truth", settings.truth)
+    if _serve(settings):
         raise Finished(ExitCode.INTERRUPTED)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from flows.bench.places import check_place, write_json
+from flows.bench.places import check_apart, check_place, write_json
 from flows.bench.replications import combined
 from flows.errors import UsageError
 
@@ -98,3 +100,19 @@ def test_a_place_that_cannot_be_written_is_told_before_the_measurement(tmp_path)
     for place in (tmp_path, tmp_path / "no" / "out.json"):
         with pytest.raises(UsageError):
             check_place("--json", str(place))
+
+
+def test_a_pipe_or_device_is_never_replaced_by_a_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for flag in ("--json", "--raw"):
+        with pytest.raises(UsageError, match="is a device or a pipe"):
+            check_place(flag, str(pipe))
+
+
+def test_one_result_is_not_written_over_the_other(tmp_path):
+    check_apart(str(tmp_path / "a"), tmp_path / "b")
+    check_apart("-", Path("-"))
+    with pytest.raises(UsageError, match="is the place of --json"):
+        check_apart(str(tmp_path / "a"), tmp_path / "." / "a")

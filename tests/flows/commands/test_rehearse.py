@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -92,3 +93,13 @@ def test_the_key_comes_from_the_environment_and_is_not_shown(capsys, monkeypatch
 def test_a_wrong_flag_is_exit_2_with_a_sentence(capsys, arguments, message):
     assert run(["rehearse", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_truth_that_could_not_be_written_is_told_before_serving(capsys, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for flags in (["--truth", str(pipe)], ["--set", f"truth={tmp_path / 'no' / 'truth'}"]):
+        assert run(["rehearse", *flags]) == 2
+        assert "--truth" in capsys.readouterr().err
+    assert pipe.is_fifo()
