@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("untimed", deadline=None)  # a busy machine fails no property
+settings.load_profile("untimed")
 os.environ["RUNOFF_LOOPBACK_ONLY"] = "1"  # inherited by every process that a test starts
 
 

@@ -9,15 +9,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
 
 from flows.load.plan import Endpoint, PlanHeader, PlannedRequest, Warmup, write_plan
 from flows.load.raw import read_raw
 from flows.load.run import run_plan
-
-# A slow disk or a busy machine fails no property.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
