@@ -20,6 +20,7 @@ _CODES: Final = {
     127: ("its program was not found (127)", "Install it, or say where it is"),
 }
 _MEMORY: Final = "Lower the context or the number of sequences, or take more memory"
+_WHO: Final = "Find out who sent it"
 _SHELL_OFFSET: Final = 128  # a shell reports a signal as 128 and its number
 
 
@@ -37,35 +38,31 @@ def explained(code: int, memory_kills: int) -> Exit:
     """The reason for an end, as far as it shows.
 
     ``code`` is the exit code, or minus the signal; ``memory_kills`` counts processes that the
-    kernel killed for want of memory while it lived.
+    kernel killed for want of memory while it lived: the server, or a worker of it.
     """
-    name = _signal_name(-code if code < 0 else code - _SHELL_OFFSET)
-    if name == "SIGKILL":
-        return _killed(code, memory_kills)
-    if name is not None:
-        kind = "crashed" if name in _CRASHES else "ended by a signal"
-        do = _CRASHES.get(name, "Find out who sent it")
-        return Exit(code=code, kind=kind, sentence=f"it was ended by {name} ({code})", do=do)
-    sentence, do = _CODES.get(code, (f"it ended by itself with code {code}", "Read its log"))
-    return Exit(code=code, kind="ended", sentence=sentence, do=do)
-
-
-def _killed(code: int, memory_kills: int) -> Exit:
-    if memory_kills:
+    kind, sentence, do = _reason(code)
+    if memory_kills and code != 0:
         return Exit(
             code=code,
             kind="out of memory",
-            sentence=f"it was killed ({code}), and the kernel's count of processes killed for "
-            f"want of memory rose by {memory_kills} meanwhile",
+            sentence=f"{sentence}, and the kernel's count of processes killed for want of "
+            f"memory rose by {memory_kills} meanwhile",
             do=f"{_MEMORY}; dmesg names the process",
         )
-    return Exit(
-        code=code,
-        kind="killed",
-        sentence=f"it was killed ({code}, SIGKILL), by the kernel for want of memory or by "
-        "somebody",
-        do=f"Look into dmesg. If it was memory: {_MEMORY[0].lower()}{_MEMORY[1:]}",
-    )
+    return Exit(code=code, kind=kind, sentence=sentence, do=do)
+
+
+def _reason(code: int) -> tuple[str, str, str]:
+    """Kind, sentence and advice by the code alone."""
+    name = _signal_name(-code if code < 0 else code - _SHELL_OFFSET)
+    if name == "SIGKILL":
+        sentence = f"it was killed ({code}, SIGKILL), by the kernel or by somebody"
+        return "killed", sentence, f"Look into dmesg. If memory was short: {_MEMORY.lower()}"
+    if name is not None:
+        kind = "crashed" if name in _CRASHES else "ended by a signal"
+        return kind, f"it was ended by {name} ({code})", _CRASHES.get(name, _WHO)
+    sentence, do = _CODES.get(code, (f"it ended by itself with code {code}", "Read its log"))
+    return "ended", sentence, do
 
 
 def _signal_name(number: int) -> str | None:

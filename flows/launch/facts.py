@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ class LaunchFacts:
     """A server that became ready.
 
     ``start_ns`` is from the process's start to the first token, and the sum of the durations
-    of ``phases``; none of these is known more closely than ``resolution_ns``.
+    of ``phases``; none of these is known more closely than ``resolution_ns``. ``environment``
+    is what the server saw, with a mask for each secret.
     """
 
     name: str
@@ -27,6 +29,8 @@ class LaunchFacts:
     form: str
     simulation: bool
     fingerprint: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
     mark: str
     pid: int
     started_at: str
@@ -46,6 +50,12 @@ class LaunchFacts:
     def differences(self) -> tuple[ReadBack, ...]:
         """Variables for which the server reports something else than was asked."""
         return tuple(each for each in self.read_back if each.verdict == "differs")
+
+    @property
+    def version_seen(self) -> str | None:
+        """The release that the server reports of itself; None where it reports none."""
+        versions = (each.seen for each in self.read_back if each.variable == "version")
+        return next(versions, None)
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain values."""

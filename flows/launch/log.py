@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Final
 
 _READ_BYTES: Final = 1 << 22
-_LINE_BYTES: Final = 1 << 13  # of a longer line the rest is passed over
+_LINE_BYTES: Final = 1 << 16  # of a longer line the rest is passed over
 _LAST_BYTES: Final = 1 << 26  # of what a dead server left unread, the end
 _TAIL_LINES: Final = 20
+_SHOWN: Final = 300
 _BREAK: Final = re.compile(rb"[\r\n]+")  # progress bars end their lines with \r
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -57,3 +58,8 @@ class LogReader:
         kept = [text.rstrip() for text in texts if text.strip()]
         self.tail.extend(kept)
         return kept
+
+
+def short(line: str) -> str:
+    """A line as an error or a progress display can hold it."""
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"

@@ -64,6 +64,13 @@ def require_free(host: str, port: int, where: str) -> None:
     LaunchError
         With the process that holds it, where we may see that.
     """
+    if not _TABLES[0].exists():
+        raise LaunchError(
+            "no proof",
+            where,
+            "this system has no /proc/net/tcp: whose a port is cannot be proven",
+            "Launch on Linux, or give the address of a running server as an endpoint",
+        )
     inodes = {listener.inode for listener in listeners(host, port)}
     if inodes:
         pids = " ".join(map(str, _holders(inodes)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,7 @@ from deploy_templates.plan import LaunchPlan
 from flows.errors import UsageError
 
 MASK: Final = "***"
+_CREDENTIALS: Final = re.compile(r"(://)[^/@\s]+@")
 _SHORTEST: Final = 6  # a shorter value is part of ordinary words and cannot be told from them
 
 
@@ -59,6 +61,13 @@ class Secrets:
             text = text.replace(spelling, MASK)
         return text
 
+    def shown(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """An environment as it may be written down: also a proxy's password is masked."""
+        return {
+            name: _CREDENTIALS.sub(rf"\1{MASK}@", self.mask(value))
+            for name, value in sorted(environment.items())
+        }
+
     def refuse_in(self, plan: LaunchPlan) -> None:
         """Refuse a plan that holds a value: every user of the machine could read it.
 
@@ -76,3 +85,9 @@ class Secrets:
                     "files",
                     f"Take it out of the candidate: {name} is handed on from the environment",
                 )
+
+
+def secrets_of(plan: LaunchPlan, environment: Mapping[str, str]) -> Secrets:
+    """What a plan hands on of the environment's secrets; an empty value is none."""
+    found = {name: environment[name] for name in plan.secret_env if environment.get(name)}
+    return Secrets(found)

@@ -18,6 +18,7 @@ from flows.launch.exits import explained
 from flows.launch.facts import Stopped
 from flows.launch.guard import Guard, Orders, run_cleanup
 from flows.launch.layout import FACTS_NAME
+from flows.launch.log import short
 from flows.launch.ports import listeners
 from flows.launch.processes import described, killed_for_memory
 from flows.launch.seal import seal
@@ -30,7 +31,11 @@ _LOOK_S: Final = 0.05
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """From the start of a process to the proof that nothing of it is left."""
+    """From the start of a process to the proof that nothing of it is left.
+
+    ``env`` is the environment without secrets, for what runs beside the server; ``seen_env``
+    is the server's own.
+    """
 
     plan: LaunchPlan
     folder: Path
@@ -39,6 +44,7 @@ class Session:
     secrets: Secrets
     clock: Clock
     env: Mapping[str, str]
+    seen_env: Mapping[str, str]
     guard: Guard
     memory_kills: int | None = field(default_factory=killed_for_memory)
     stopped: Stopped | None = None
@@ -58,7 +64,8 @@ class Session:
         if failure is not None:
             return failure
         found = explained(code, self._memory_kills())
-        seen = f"{found.sentence}; its last line: {self.watch.reader.last_line}"
+        last = self.watch.reader.last_line
+        seen = f"{found.sentence}; its last line: {short(last)}{self._first_error(last)}"
         return LaunchError(found.kind, self.where, seen, found.do)
 
     def failure(self) -> LaunchError | None:
@@ -66,10 +73,14 @@ class Session:
         found = self.watch.failure
         if found is None:
             return None
-        failure = found.failure
-        return LaunchError(
-            failure.error, self.where, f"{failure.means} ({found.line})", failure.do
-        )
+        failure, line = found.failure, found.line
+        seen = f"{failure.means} ({short(line)}){self._first_error(line)}"
+        return LaunchError(failure.error, self.where, seen, failure.do)
+
+    def _first_error(self, shown: str) -> str:
+        """The log's first exception, unless it is in the line that is shown already."""
+        first = self.watch.first_error
+        return f"; the first error: {short(first)}" if first and first not in shown else ""
 
     def told(self, error: LaunchError) -> LaunchError:
         """The error without secrets, and with the place of the log."""
@@ -91,7 +102,7 @@ class Session:
             try:
                 ended = end(self.child.family, manner, self.clock)
             except BaseException:
-                self._closed(end(self.child.family, KILL, self.clock))
+                self.stopped = self._closed(end(self.child.family, KILL, self.clock))
                 raise
             self.stopped = self._closed(ended)
         return self.stopped

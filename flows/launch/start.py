@@ -18,7 +18,7 @@ from flows.launch.log import LogReader
 from flows.launch.ports import require_free
 from flows.launch.processes import MARK, NO_LEADER, Family
 from flows.launch.running import Running
-from flows.launch.secrets import Secrets
+from flows.launch.secrets import Secrets, secrets_of
 from flows.launch.session import Session, orders_of
 from flows.launch.wait import Start, Tell
 from flows.launch.watch import LogWatch
@@ -29,7 +29,7 @@ def launch(
     folder: Path,
     *,
     environment: Mapping[str, str],
-    secrets: Mapping[str, str],
+    secrets: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     progress: Tell = lambda _progress: None,
     limit_s: float | None = None,
@@ -45,7 +45,8 @@ def launch(
     environment
         The caller's; the server sees the names that the plan inherits.
     secrets
-        Values by name; the plan's ``secret_env`` are handed on, all are masked everywhere.
+        Values by name: the plan's ``secret_env`` are handed on, all are masked everywhere.
+        Without it they are taken from ``environment``.
     progress
         Told at the start, whenever something changes, and each second.
     limit_s
@@ -64,10 +65,11 @@ def launch(
         If the plan or the environment cannot be used.
     """
     clock = clock or SystemClock()
-    hidden = Secrets({**secrets})
+    hidden = secrets_of(plan, environment) if secrets is None else Secrets(secrets)
     hidden.refuse_in(plan)
     address = Address(host=plan.host, port=plan.port, headers=headers or {})
     require_free(plan.host, plan.port, f"launch of {plan.name!r}")
+    limit = plan.readiness.limit_s if limit_s is None else limit_s
     session = _started(
         plan,
         folder,
@@ -76,7 +78,6 @@ def launch(
         clock=clock,
         installed=installed,
     )
-    limit = plan.readiness.limit_s if limit_s is None else limit_s
     try:
         session.record("starting")
         facts = Start(session=session, address=address, limit_s=limit, tell=progress).facts()
@@ -99,17 +100,15 @@ def _started(
     working = lay_out(plan, folder, installed)
     log, env = folder / LOG_NAME, inherited(plan, environment)
     mark = f"{plan.fingerprint[:8]}-{os.getpid()}-{clock.monotonic_ns()}"
+    seen = {**environment_of(plan, environment, secrets), MARK: mark}
+    child: process.Child | None = None
     try:
-        child = process.start(
-            plan.argv,
-            working,
-            log=log,
-            env={**environment_of(plan, environment, secrets), MARK: mark},
-            clock=clock,
-        )
+        child = process.start(plan.argv, working, log=log, env=seen, clock=clock)
         guard = Guard(orders_of(plan, child), env)
     except BaseException:
         end(Family(leader=NO_LEADER, mark=mark), KILL, clock)
+        if child is not None:
+            child.reap()
         raise
     return Session(
         plan=plan,
@@ -119,6 +118,7 @@ def _started(
         secrets=secrets,
         clock=clock,
         env=env,
+        seen_env=seen,
         guard=guard,
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 from flows.errors import LaunchError
 from flows.launch.ask import Address, fetched
 from flows.launch.facts import LaunchFacts
+from flows.launch.log import short
 from flows.launch.phases import phase_times
 from flows.launch.ports import Ownership, published, require_ours
 from flows.launch.readback import read_back
@@ -99,7 +100,7 @@ class Start:
             Progress(
                 stage=now[0],
                 seen=mask(now[1]),
-                line=mask(self.session.watch.reader.last_line),
+                line=mask(short(self.session.watch.reader.last_line)),
                 elapsed_s=(now_ns - self.session.child.started_ns) / 1e9,
                 limit_s=self.limit_s,
             )
@@ -111,7 +112,7 @@ class Start:
             "not ready",
             self.session.where,
             f"not ready within {self.limit_s:g} s: {probe.seen}; phase {watch.stage!r}; the "
-            f"log's last line: {watch.reader.last_line}",
+            f"log's last line: {short(watch.reader.last_line)}",
             "Give it more time if it was still loading",
         )
 
@@ -124,6 +125,8 @@ class Start:
             form=plan.form,
             simulation=plan.simulation,
             fingerprint=plan.fingerprint,
+            argv=plan.argv,
+            environment=self.session.secrets.shown(self.session.seen_env),
             mark=child.family.mark,
             pid=child.pid,
             started_at=child.started_at.isoformat(),

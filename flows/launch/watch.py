@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from deploy_templates.plan import Failure, LaunchPlan
 from flows.launch.log import LogReader
 from flows.launch.phases import FIRST_TOKEN
+
+# An exception's own line, behind whatever a logger puts in front of it.
+_ERROR: Final = re.compile(r"(?:^|[\s\]])(?:\w+\.)*[A-Z]\w*(?:Error|Exception): ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,8 @@ class LogWatch:
 
     ``seen_ns`` are the times at which lines that end phases were first seen, ``reported`` the
     values that the log gives for patterns of the plan's report, and ``blind_ns`` the longest
-    time between two looks: no phase is known more closely.
+    time between two looks: no phase is known more closely. ``first_error`` is the first line
+    with an exception: engines repeat it in other words until the last one says little.
     """
 
     reader: LogReader
@@ -34,6 +39,7 @@ class LogWatch:
     seen_ns: dict[str, int] = field(default_factory=dict)
     reported: dict[str, str] = field(default_factory=dict)
     failure: FailureSeen | None = None
+    first_error: str | None = None
     blind_ns: int = 0
     _looked_ns: int = 0
 
@@ -66,6 +72,8 @@ class LogWatch:
                     self.reported[pattern] = found[1] if found.re.groups else found[0]
             if self.failure is None:
                 self.failure = failure_in(line, self.plan.failures)
+            if self.first_error is None and _ERROR.search(line):
+                self.first_error = line.strip()
 
     def _patterns(self) -> Iterable[str]:
         """Patterns of the report that the log has not answered yet."""

@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from deploy_templates.request import Checkpoint, LaunchRequest, Variables
 from deploy_templates.runtime_folder import load_runtime_folder
 from flows.checkpoint.dummy import make_dummy
 from flows.launch.clock import SystemClock
+from flows.launch.processes import living
 from flows.launch.running import Running
 from flows.launch.start import launch
 from flows.launch.wait import Progress
@@ -66,6 +68,20 @@ def port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+@pytest.fixture
+def command_lines() -> Callable[[], list[str]]:
+    """Command lines of all processes that live now."""
+
+    def read() -> list[str]:
+        lines = []
+        for each in living():
+            with suppress(OSError):
+                lines.append(Path(f"/proc/{each.pid}/cmdline").read_text().replace("\0", " "))
+        return lines
+
+    return read
 
 
 @pytest.fixture(scope="session")
@@ -153,7 +169,7 @@ def script_plan(rehearsal_plan: Callable[..., LaunchPlan]) -> Callable[..., Laun
     """A plan of a small server of the test's own, with code that runs before it serves."""
 
     def make(
-        before: str = "", *, status: int = 200, answer: str = TOKEN, **changes: Any
+        before: str = "", *, status: str = "200", answer: str = TOKEN, **changes: Any
     ) -> LaunchPlan:
         plan = rehearsal_plan()
         return replace(

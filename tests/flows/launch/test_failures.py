@@ -272,7 +272,7 @@ def test_settings_that_an_engine_refuses_end_the_start(
 def test_a_server_that_refuses_to_generate_ends_the_start_with_its_words(
     script_plan: Callable[..., LaunchPlan], failed: Callable[..., LaunchError]
 ) -> None:
-    error = failed(script_plan(status=401, answer='{"error": "no such key"}'))
+    error = failed(script_plan(status="401", answer='{"error": "no such key"}'))
 
     assert error.kind == "request refused"
     assert "HTTP 401" in error.seen

@@ -171,10 +171,12 @@ def test_a_secret_reaches_the_server_and_no_file(
         "print(len(secret), secret, quote(secret, safe=''))",
         secret_env=("HF_TOKEN",),
     )
-    started(plan, secrets={"HF_TOKEN": SECRET}).stop()
+    running = started(plan, secrets={"HF_TOKEN": SECRET})
+    running.stop()
     texts = [path.read_bytes() for path in (tmp_path / "launch").iterdir()]
 
     assert sealed(tmp_path).splitlines()[0] == f"{len(SECRET)} *** ***"
+    assert running.facts.environment["HF_TOKEN"] == "***"
     assert not [text for text in texts if SECRET.encode() in text]
 
 
@@ -211,6 +213,23 @@ def test_an_installed_environment_is_found_in_the_launchs_folder(
     )
 
     assert running.is_healthy()
+
+
+def test_answers_that_may_get_better_are_waited_for(
+    script_plan: Callable[..., LaunchPlan], started: Callable[..., Running]
+) -> None:
+    plan = script_plan(
+        "statuses = [404, 503, 200, 200, 200]\n"
+        "answers = ['no', 'no', 'not json at all', {'usage': {'completion_tokens': 0}},"
+        "           {'usage': {'completion_tokens': 1}}]",
+        status="statuses.pop(0)",
+        answer="answers.pop(0)",
+    )
+    told: list[Progress] = []
+    facts = started(plan, progress=told.append).facts
+
+    assert facts.first_token.completion_tokens == 1
+    assert "/v1/completions: HTTP 404" in " ".join(each.seen for each in told)
 
 
 def test_a_server_behind_an_api_key_is_asked_with_it(

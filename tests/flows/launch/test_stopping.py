@@ -18,6 +18,7 @@ import pytest
 
 from deploy_templates.plan import LaunchPlan, Stop
 from flows.errors import LaunchError
+from flows.launch.clock import SystemClock
 from flows.launch.ports import listeners
 from flows.launch.processes import Family, process_of
 from flows.launch.running import Running
@@ -159,6 +160,44 @@ def test_the_second_stop_says_how_the_first_one_went(
 
     assert running.stop() == running.stop()
     assert not running.is_healthy()
+
+
+def test_ctrl_c_while_stopping_kills_what_would_have_been_asked(
+    script_plan: Callable[..., LaunchPlan], started: Callable[..., Running]
+) -> None:
+    class Impatient(SystemClock):
+        is_over = False
+
+        def sleep(self, duration_s: float) -> None:
+            if self.is_over:
+                self.is_over = False
+                raise KeyboardInterrupt
+            super().sleep(duration_s)
+
+    clock = Impatient()
+    plan = script_plan("signal.signal(15, signal.SIG_IGN)")
+    running = started(replace(plan, stop=Stop(grace_s=60.0)), clock=clock)
+    clock.is_over = True
+    with pytest.raises(KeyboardInterrupt):
+        running.stop()
+
+    assert process_of(running.pid) is None
+    assert running.stop().exit_code == -signal.SIGKILL
+
+
+def test_without_a_guard_there_is_no_server(
+    script_plan: Callable[..., LaunchPlan],
+    started: Callable[..., Running],
+    command_lines: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    plan = script_plan()
+    monkeypatch.setattr("flows.launch.guard.sys.executable", str(tmp_path / "absent"))
+
+    with pytest.raises(FileNotFoundError):
+        started(plan)
+    assert not [line for line in command_lines() if f"server.py {plan.port}" in line]
 
 
 def test_a_flood_of_output_neither_hangs_the_server_nor_the_wait(
