@@ -158,5 +158,6 @@ def _found(kind: str, entries: Mapping[str, T], name: str) -> T:
             f"{kind} {name!r}",
             f"the catalog has no {kind} of this name",
             did_you_mean(name, entries),
+            value=name,
         )
     return entries[name]

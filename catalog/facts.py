@@ -91,6 +91,7 @@ class Facts:
                 f"runtime {name!r}",
                 "no runtime has this name",
                 did_you_mean(name, self.runtimes),
+                value=name,
             )
         return self.runtimes[name]
 

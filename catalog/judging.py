@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from catalog.best_case import MILLION
+from catalog.best_case import MILLION, cost
 from catalog.case import Case, Unmodelled
 from catalog.gates import Gate, Reads, all_gates
 from catalog.gates._answers import unknown
 from catalog.placement import Placement
-from catalog.quantity import Quantity
+from catalog.quantity import Basis, Quantity
 from catalog.sale import Sale
 from catalog.verdict import SEVERITY, GateResult, Status, Verdict
 
@@ -100,6 +100,8 @@ def _verdict(case: Case, results: tuple[GateResult, ...], assumed: Assumptions) 
         commitment=sale.commitment,
         price_usd_per_hour=_dollars(sale),
         best_usd_per_1m_output=_per_million(sale, tokens),
+        price=sale.price,
+        best_cost=cost(sale, tokens, Basis.BOUND),
         best_tokens_per_hour=tokens,
         stale=sale.stale,
         notes=case.notes,
@@ -130,6 +132,7 @@ def _unmodelled(case: Unmodelled, gates: tuple[Gate, ...]) -> Verdict:
         commitment=case.sale.commitment,
         price_usd_per_hour=_dollars(case.sale),
         best_usd_per_1m_output=case.price_per_1m_output,
+        price=case.sale.price,
         stale=case.sale.stale,
         notes=case.notes,
     )

@@ -27,12 +27,14 @@ def memory_utilisation(candidate: Candidate, default: float, *, accepts_oom: boo
         if stated is None:
             continue
         share = _number(candidate, key, stated)
-        where = f"candidate {candidate.name!r}, {key}"
         if not 0 < share <= 1:
-            raise CatalogError(where, f"{stated} is not a share", "Give it between 0 and 1")
+            raise _refused(
+                candidate, key, f"{stated} is not a share", "Give it between 0 and 1"
+            )
         if share >= OOM_FROM and not accepts_oom:
-            raise CatalogError(
-                where,
+            raise _refused(
+                candidate,
+                key,
                 f"{stated} leaves no memory for the driver's and the framework's own needs",
                 f"Stay below {OOM_FROM}, or state i_accept_oom: true in the campaign",
             )
@@ -45,8 +47,22 @@ def maximum_model_length(candidate: Candidate) -> int | None:
     for key in _LENGTH_KEYS:
         stated = _setting(candidate, key)
         if stated is not None:
-            return int(_number(candidate, key, stated))
+            return _tokens(candidate, key, stated)
     return None
+
+
+def _tokens(candidate: Candidate, key: str, stated: object) -> int:
+    length = _number(candidate, key, stated)
+    if length < 1 or not length.is_integer():
+        raise _refused(
+            candidate, key, f"{stated} is not a length", "Give a whole number of tokens"
+        )
+    return int(length)
+
+
+def _refused(candidate: Candidate, key: str, seen: str, do: str) -> CatalogError:
+    where = f"candidate {candidate.name!r}, {key}"
+    return CatalogError(where, seen, do, value=candidate.name)
 
 
 def _setting(candidate: Candidate, key: str) -> object | None:
@@ -67,5 +83,5 @@ def _number(candidate: Candidate, key: str, stated: object) -> float:
     try:
         return float(str(stated))
     except ValueError:
-        where = f"candidate {candidate.name!r}, {key}"
-        raise CatalogError(where, f"{stated!r} is not a number", "Give a number") from None
+        seen = f"{stated!r} is not a number"
+        raise _refused(candidate, key, seen, "Give a number") from None

@@ -6,7 +6,8 @@ Entries are read when they are first asked for; a command pays only for what it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,14 @@ from catalog.errors import CatalogError
 from catalog.folders import Folder, entry_files, open_folder
 from catalog.schema import Campaign, Device, Link, Model, Offer, OfferFile
 from catalog.schema.fields import Source
-from catalog.yaml_nodes import MAXIMUM_BYTES, Document, place, read_document, read_text
+from catalog.yaml_nodes import (
+    MAXIMUM_BYTES,
+    Document,
+    Value,
+    place,
+    read_document,
+    read_text,
+)
 
 T = TypeVar("T", bound=BaseModel)
 MAXIMUM_LENGTHS_BYTES = 8 * 1024 * 1024
@@ -34,6 +42,7 @@ __all__ = [
     "load_catalog",
     "load_file",
     "load_section",
+    "located",
     "shipped_catalog",
 ]
 
@@ -65,6 +74,42 @@ def load_campaign(path: Path) -> Campaign:
     return load_file(
         path, Campaign, {"read_lengths": lambda name: _read_lengths(folder / name)}
     )
+
+
+@contextmanager
+def located(path: Path) -> Iterator[None]:
+    """Complaints about a value that the file states get the file and line where it stands."""
+    try:
+        yield
+    except CatalogError as error:
+        where = _stated_at(path, error.value)
+        if where is None:
+            raise
+        raise CatalogError(f"{where}: {error.where}", error.seen, error.do) from None
+
+
+def _stated_at(path: Path, text: str) -> str | None:
+    """``file:line`` of the first value that reads ``text``; None where there is none."""
+    try:
+        document = read_document(path) if text else None
+    except CatalogError:  # a pipe cannot be read again
+        document = None
+    if document is None:
+        return None
+    steps = next(_steps_to(document.value, text), None)
+    return None if steps is None else document.where(steps)
+
+
+def _steps_to(value: Value, text: str) -> Iterator[tuple[str | int, ...]]:
+    if value == text:
+        yield ()
+    keyed: Iterable[tuple[str | int, Value]] = ()
+    if isinstance(value, dict):
+        keyed = value.items()
+    elif isinstance(value, list):
+        keyed = enumerate(value)
+    for key, item in keyed:
+        yield from ((key, *steps) for steps in _steps_to(item, text))
 
 
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:

@@ -34,14 +34,15 @@ def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict |
     """The cheapest best case at the contract's precision.
 
     Ties within 2% go to fewer devices, then to the lower hourly price. Where no price is
-    known, the most output tokens per machine-hour wins.
+    known, the most output tokens per machine-hour wins. Prices in another currency than the
+    screen's (dollars where any is in dollars) are as good as unknown.
     """
     able = [v for v in passing if v.parity == PARITY and _competes(v, commitments)]
-    priced = [v for v in able if v.best_usd_per_1m_output is not None]
+    priced = in_one_currency([v for v in able if v.cost is not None])
     if priced:
         least = min(_cost(v) for v in priced)
         tied = [v for v in priced if _cost(v) <= least * (1 + TIE_SHARE)]
-        return min(tied, key=lambda v: (_devices(v), v.price_usd_per_hour or 0.0, _cost(v)))
+        return min(tied, key=lambda v: (_devices(v), v.hourly or 0.0, _cost(v)))
     if not able:
         return None
     most = max(v.best_tokens_per_hour or 0.0 for v in able)
@@ -49,13 +50,19 @@ def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict |
     return min(tied, key=_devices)
 
 
+def in_one_currency(priced: Sequence[Verdict]) -> list[Verdict]:
+    """Those whose prices can be compared: in dollars, or else in the first one's currency."""
+    currencies = [v.currency for v in priced]
+    chosen = "USD" if "USD" in currencies else next(iter(currencies), "")
+    return [v for v in priced if v.currency == chosen]
+
+
 def _competes(verdict: Verdict, commitments: Sequence[str]) -> bool:
     return verdict.commitment in (None, "owned", *commitments)
 
 
 def _cost(verdict: Verdict) -> float:
-    cost = verdict.best_usd_per_1m_output
-    return cost if cost is not None else float("inf")
+    return verdict.cost if verdict.cost is not None else float("inf")
 
 
 def _devices(verdict: Verdict) -> int:
@@ -85,7 +92,7 @@ def _equal_runtimes(first: Verdict, passing: Sequence[Verdict]) -> tuple[str, ..
             verdict.tensor_parallel,
             verdict.precision,
             verdict.kv_precision,
-            verdict.best_usd_per_1m_output,
+            verdict.cost,
         )
 
     same = (v.runtime for v in passing if v is not first and place(v) == place(first))

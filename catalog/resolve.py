@@ -107,6 +107,7 @@ def _device(facts: Facts, candidate: Candidate, offer: Offer | None) -> Device |
             f"candidate {candidate.name!r}",
             f"offer {candidate.offer!r} sells {offer.device!r}, not {candidate.device!r}",
             "Drop the device, or name an offer that sells it",
+            value=candidate.name,
         )
     return facts.catalog.device(offer.device)
 
@@ -126,7 +127,11 @@ def _sale(facts: Facts, candidate: Candidate, offer: Offer | None) -> Sale:
     stated = candidate.assumptions.price
     if stated is None and is_hourly(candidate.price):
         stated = candidate.price
-    return sale if stated is None else replace(sale, price=stated, stale=False, stated=True)
+    if stated is not None:
+        return replace(sale, price=stated, stale=False, stated=True)
+    if offer is not None and candidate.device_count > offer.device_count:
+        return replace(sale, price=None, stale=False)  # the price of one host of several
+    return sale
 
 
 def _check_counts(named: Named) -> None:
@@ -141,6 +146,7 @@ def _check_counts(named: Named) -> None:
             f"candidate {candidate.name!r}",
             f"{replicas} replicas want {wanted} devices and {candidate.offer!r} has {there}",
             "Lower replicas_per_host or the parallel degrees",
+            value=candidate.name,
         )
 
 
@@ -239,10 +245,12 @@ def _notes(facts: Facts, named: Named) -> Iterator[str]:
     if sale.stale:
         yield "the price is older than 90 days: it cannot decide a signoff"
     offer = named.offer
-    if offer is not None and offer.sold_as == "instance" and not sale.stated:
-        used = candidate.tensor_parallel * candidate.data_parallel * named.replicas
-        if used < offer.device_count:
-            yield f"the price is that of all {offer.device_count} devices; {used} are used"
+    if offer is None or offer.sold_as != "instance" or sale.stated or sale.price is None:
+        return
+    used = candidate.tensor_parallel * candidate.data_parallel * named.replicas
+    if used < offer.device_count:
+        are = "is" if used == 1 else "are"
+        yield f"the price is that of all {offer.device_count} devices; {used} {are} used"
 
 
 def _above_peak(placement: Placement) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,6 +134,7 @@ def screen(
     """
     facts, judge = Facts.of(campaign, catalog, runtimes, today), Judge()
     verdicts = [judge.verdict(resolve(facts, each)) for each in campaign.candidates]
+    _check_currency(verdicts)
     return Screen(
         name=campaign.name,
         contract=_summary(facts),
@@ -165,6 +166,22 @@ def screen_all_offers(
         all_offers=True,
         commitments=campaign.commitments,
     )
+
+
+def _check_currency(verdicts: Sequence[Verdict]) -> None:
+    """A campaign has one currency: prices in several are not converted, so not ranked."""
+    priced: dict[str, str] = {}
+    for verdict in verdicts:
+        if verdict.price is not None:
+            priced.setdefault(verdict.currency, verdict.name)
+    if len(priced) > 1:
+        (one, first), (other, second) = list(priced.items())[:2]
+        raise CatalogError(
+            f"candidate {second!r}",
+            f"its price is in {other} and that of {first!r} in {one}",
+            "State all prices in one currency (assumptions: {price: …})",
+            value=second,
+        )
 
 
 def _cheapest_first(verdict: Verdict) -> tuple[bool, bool, float, int]:

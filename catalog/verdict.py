@@ -45,7 +45,8 @@ class Verdict:
     """One candidate after all gates: the worst of them, its price and its best case.
 
     ``verdict`` is never ``not_applicable``. ``best_usd_per_1m_output`` is what a million
-    output tokens would cost at the bound; None for a reject or an unknown price. ``parity``
+    output tokens would cost at the bound; None for a reject or an unknown price. ``price`` and
+    ``best_cost`` are the same two in whatever currency the price is stated. ``parity``
     says whether the precision is the contract's. ``assumptions`` are what the verdict takes
     for granted until it is measured. ``notes`` say what was taken from where (a user's own
     catalog entry, an assumed price, a version that was not pinned).
@@ -72,6 +73,8 @@ class Verdict:
     commitment: str | None = None
     price_usd_per_hour: float | None = None
     best_usd_per_1m_output: float | None = None
+    price: Quantity | None = None
+    best_cost: Quantity | None = None
     best_tokens_per_hour: float | None = None
     stale: bool = False
     notes: tuple[str, ...] = ()
@@ -83,6 +86,22 @@ class Verdict:
             if result.gate == name:
                 return result
         raise KeyError(name)
+
+    @property
+    def hourly(self) -> float | None:
+        """Price of an hour in its own currency; None where it is unknown."""
+        return self.price_usd_per_hour if self.price is None else self.price.value
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of a million output tokens at the bound, in the price's own currency."""
+        return self.best_usd_per_1m_output if self.best_cost is None else self.best_cost.value
+
+    @property
+    def currency(self) -> str:
+        """Currency of the price; dollars where none is known."""
+        stated = self.best_cost or self.price
+        return "USD" if stated is None else stated.unit.partition("/")[0]
 
     @property
     def reason(self) -> str:
@@ -126,6 +145,8 @@ class Verdict:
         return plain | {
             "verdict": self.verdict.value,
             "ranks": [rank.value for rank in self.ranks],
+            "price": quantity_json(self.price),
+            "best_cost": quantity_json(self.best_cost),
             "notes": list(self.notes),
         }
 

@@ -58,12 +58,12 @@ def merged(candidates: Iterable[Verdict], limit: int = 0) -> tuple[Line, ...]:
     cost: float | None = None
     for candidate in candidates:
         is_full = limit and len(rows) >= limit
-        if is_full and candidate.best_usd_per_1m_output != cost:
+        if is_full and candidate.cost != cost:
             break
         key = _alike(candidate)
         if not is_full or key in rows:
             rows.setdefault(key, []).append(candidate)
-            cost = candidate.best_usd_per_1m_output
+            cost = candidate.cost
     return tuple(Line(candidates=tuple(row)) for row in rows.values())
 
 
@@ -78,7 +78,7 @@ def _alike(verdict: Verdict) -> tuple[object, ...]:
         verdict.verdict,
         verdict.decided_by,
         verdict.clause,
-        verdict.best_usd_per_1m_output,
+        verdict.cost,
         tuple((gate.status, gate.margin) for gate in verdict.gates),
     )
 

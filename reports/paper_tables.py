@@ -82,8 +82,8 @@ def _verdict_row(line: Line) -> tuple[Cell, ...]:
         Cell(text=WORDS[first.verdict], meaning=MEANING[first.verdict]),
         Cell(text=line.ranks or "–"),
         Cell(text=_decided(first), detail=first.clause or ""),
-        Cell(text=money(first.price_usd_per_hour, "/h"), detail=_staleness(first)),
-        Cell(text=money(first.best_usd_per_1m_output), detail=_stated_per_token(first)),
+        Cell(text=money(first.hourly, first.currency, "/h"), detail=_staleness(first)),
+        Cell(text=money(first.cost, first.currency), detail=_stated_per_token(first)),
     )
 
 
@@ -102,7 +102,7 @@ def _decided(candidate: Verdict) -> str:
 def _stated_per_token(candidate: Verdict) -> str:
     """Marks a price per token, which is stated and no bound."""
     is_stated = candidate.best_tokens_per_hour is None
-    return "stated" if is_stated and candidate.best_usd_per_1m_output is not None else ""
+    return "stated" if is_stated and candidate.cost is not None else ""
 
 
 def _staleness(candidate: Verdict) -> str:

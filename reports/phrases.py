@@ -85,9 +85,9 @@ def percent(share: float) -> str:
     return f"{'−' if share < 0 else '+'}{significant(abs(share) * 100, 2)}%"
 
 
-def money(usd: float | None, per: str = "") -> str:
-    """Dollars with three digits, or a dash for none."""
-    return "–" if usd is None else f"${significant(usd)}{per}"
+def money(amount: float | None, currency: str = "USD", per: str = "") -> str:
+    """An amount with three digits in its currency, or a dash for none."""
+    return "–" if amount is None else format_value(amount, currency) + per
 
 
 def layout(verdict: Verdict) -> str:

@@ -195,13 +195,13 @@ def _prefill(subject: Subject) -> Pair:
 
 
 def _price(subject: Subject) -> Pair:
-    price = subject.verdict.price_usd_per_hour
-    return Pair(ours=NONE if price is None else f"{money(price, '/h')} a")
+    price, currency = subject.verdict.hourly, subject.verdict.currency
+    return Pair(ours=NONE if price is None else f"{money(price, currency, '/h')} a")
 
 
 def _best_case(subject: Subject) -> Pair:
-    cost = subject.verdict.best_usd_per_1m_output
-    return Pair(ours=NONE if cost is None else f"{money(cost)} b")
+    cost, currency = subject.verdict.cost, subject.verdict.currency
+    return Pair(ours=NONE if cost is None else f"{money(cost, currency)} b")
 
 
 def _verdict(subject: Subject) -> Pair:

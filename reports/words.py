@@ -113,14 +113,15 @@ def second_place(screen: Screen, primary: Verdict) -> str:
     """The runner-up and what separates it from the choice."""
     second = runner_up(screen)
     if second is None:
-        return "No other candidate passes, so there is no runner-up."
-    text = f"Runner-up is {second.name} ({layout(second)}) at {money(_cost(second))} per 1M"
+        return _no_second(screen)
+    cost = money(second.cost, second.currency)
+    text = f"Runner-up is {second.name} ({layout(second)}) at {cost} per 1M"
     if _is_tie(primary, second):
         text += (
             f", within 2% of {primary.name}: the tie goes to {_tie_breaker(primary, second)}"
         )
-    elif primary.best_usd_per_1m_output:
-        excess = _cost(second) / primary.best_usd_per_1m_output - 1
+    elif primary.cost:
+        excess = _cost(second) / primary.cost - 1
         text += f", {significant(excess * 100, 2)}% above {primary.name}"
     ranks = " and ".join(rank.value for rank in second.ranks)
     return text + (f"; it is {ranks}." if ranks else ".")
@@ -182,7 +183,24 @@ def _could_win(verdict: Verdict, screen: Screen) -> bool:
         and verdict.verdict is Status.PASS
         and verdict.parity == PARITY
         and verdict.commitment in (None, "owned", *screen.commitments)
-        and verdict.best_usd_per_1m_output is not None
+        and verdict.cost is not None
+        and (screen.primary is None or verdict.currency == screen.primary.currency)
+    )
+
+
+def _no_second(screen: Screen) -> str:
+    """Why nothing stands beside the choice: nothing passes, or nothing can be compared."""
+    others = [
+        c.name
+        for c in screen.candidates
+        if c.verdict is Status.PASS and c is not screen.primary
+    ]
+    if not others:
+        return "No other candidate passes, so there is no runner-up."
+    return (
+        f"{names(others)} would pass too, but cannot be ranked beside it: by price only where "
+        "both prices are known, in one currency and of a kind that the campaign ranks, and "
+        "only at the contract's precision."
     )
 
 
@@ -197,14 +215,25 @@ def _busy(name: str, rate: str, share: Quantity, least: Quantity | str | None) -
 
 def _opening(screen: Screen, primary: Verdict) -> str:
     text = f"{primary.name} ({layout(primary)}, {engine(primary)}) is the paper's choice: "
-    cost = primary.best_usd_per_1m_output
+    cost = primary.cost
     if cost is None:
-        return text + "it passes every gate; its price is unknown."
-    text += f"at its bound 1M output tokens cost {money(cost)}"
+        return text + _by_tokens(primary)
+    text += f"at its bound 1M output tokens cost {money(cost, primary.currency)}"
     second = runner_up(screen)
     if second is not None and _cost(second) < cost:
         return text + "."
     return text + ", the least of those that pass."
+
+
+def _by_tokens(primary: Verdict) -> str:
+    """The choice where no price is known: the most tokens of those that pass."""
+    text = "it passes every gate; its price is unknown"
+    tokens = primary.best_tokens_per_hour
+    return (
+        f"{text}."
+        if tokens is None
+        else (f"{text}, and at its bound it delivers most: {tokens:,.0f} output tokens/h.")
+    )
 
 
 def _load(contract: ContractSummary) -> str:
@@ -264,15 +293,17 @@ def _no_choice(screen: Screen) -> str:
 
 
 def _cost(verdict: Verdict) -> float:
-    return verdict.best_usd_per_1m_output or 0.0
+    return verdict.cost or 0.0
 
 
 def _is_tie(first: Verdict, second: Verdict) -> bool:
-    one, other = first.best_usd_per_1m_output, second.best_usd_per_1m_output
+    one, other = first.cost, second.cost
     return one is not None and other is not None and abs(one - other) <= _TIE * min(one, other)
 
 
 def _tie_breaker(primary: Verdict, second: Verdict) -> str:
     if (primary.device_count or 1) != (second.device_count or 1):
         return "fewer devices"
-    return "the lower hourly price"
+    if primary.hourly != second.hourly:
+        return "the lower hourly price"
+    return "the lower best case"

@@ -193,4 +193,6 @@ def _find(
         return found
     near = difflib.get_close_matches(plain, [*known, *aliases], n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
-    raise CatalogError(where, f"unknown name {name!r}", f"{hint}Known: {', '.join(known)}")
+    raise CatalogError(
+        where, f"unknown name {name!r}", f"{hint}Known: {', '.join(known)}", value=name
+    )

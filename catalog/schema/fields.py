@@ -17,6 +17,14 @@ from pydantic import (
 
 from catalog.quantity import EXAMPLES, UNVERIFIED, Basis, Dimension, Quantity, parse
 
+# A rate of zero would make everything take for ever: it is always a slip of the pen.
+_POSITIVE = (
+    Dimension.BANDWIDTH,
+    Dimension.COMPUTE,
+    Dimension.FREQUENCY,
+    Dimension.RATE,
+    Dimension.THROUGHPUT,
+)
 _FACT_KEYS = {"value", "source", "date", "basis", "note"}
 
 
@@ -28,15 +36,17 @@ class Strict(BaseModel):
     )
 
 
-def _assumed(dimension: Dimension) -> PlainValidator:
+def _assumed(dimension: Dimension, *, zero: bool = True) -> PlainValidator:
     """A quantity that a file states without a source of its own: that is the file itself."""
 
     def read(value: object, info: ValidationInfo) -> Quantity:
         if isinstance(value, Quantity):
             return value
         number, unit = parse(value, dimension)
+        if number == 0 and not zero:
+            raise ValueError(f"{value!r} leaves no time; give more than zero")
         return Quantity(
-            value=_not_negative(number, value),
+            value=_plausible(number, value, dimension),
             unit=unit,
             basis=Basis.ASSUMPTION,
             source=(info.context or {}).get("stated_in", "stated in the campaign"),
@@ -76,7 +86,7 @@ def _read_fact(
     source, when = resolve_source(str(entry["source"]), context)
     stated = entry.get("date")
     return Quantity(
-        value=_not_negative(number, entry["value"]),
+        value=_plausible(number, entry["value"], dimension),
         unit=unit,
         basis=_basis(entry.get("basis", Basis.SPECIFICATION)),
         source=source,
@@ -106,9 +116,13 @@ def resolve_source(key: str, context: Mapping[str, Any]) -> tuple[str, date | No
     return sources[key].title, sources[key].date
 
 
-def _not_negative(number: float, seen: object) -> float:
+def _plausible(number: float, seen: object, dimension: Dimension) -> float:
     if number < 0:
         raise ValueError(f"{seen!r} is negative; give the amount itself")
+    if number == 0 and dimension in _POSITIVE:
+        raise ValueError(f"{seen!r} is no rate; give more than zero, or leave it out")
+    if number > 1 and dimension is Dimension.SHARE:
+        raise ValueError(f"{seen!r} is more than the whole; write a share as '95%'")
     return number
 
 
@@ -156,7 +170,7 @@ _D = Dimension
 Bytes = Annotated[Quantity, _assumed(_D.BYTES), _schema(_D.BYTES)]
 Bandwidth = Annotated[Quantity, _assumed(_D.BANDWIDTH), _schema(_D.BANDWIDTH)]
 Compute = Annotated[Quantity, _assumed(_D.COMPUTE), _schema(_D.COMPUTE)]
-Duration = Annotated[Quantity, _assumed(_D.TIME), _schema(_D.TIME)]
+Duration = Annotated[Quantity, _assumed(_D.TIME, zero=False), _schema(_D.TIME)]
 Power = Annotated[Quantity, _assumed(_D.POWER), _schema(_D.POWER)]
 Price = Annotated[Quantity, _assumed(_D.PRICE), _schema(_D.PRICE)]
 Money = Annotated[Quantity, _assumed(_D.MONEY), _schema(_D.MONEY)]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from catalog.load import load_campaign, load_catalog
+from catalog.load import load_campaign, load_catalog, located
 from catalog.schema import Campaign
 from catalog.screen import Screen, screen, screen_all_offers
 from deploy_templates.registry import load_runtimes
@@ -58,7 +58,8 @@ def command(
     folders = tuple(catalog or ())
     facts, runtimes = load_catalog(folders), load_runtimes(folders)
     vote = screen_all_offers if all_offers else screen
-    result = vote(stated, facts, runtimes, day)
+    with located(campaign):
+        result = vote(stated, facts, runtimes, day)
     if as_json:
         indent = None if all_offers else 2  # thousands of candidates are for programs
         sys.stdout.write(json.dumps(result.to_json(), indent=indent, allow_nan=False) + "\n")

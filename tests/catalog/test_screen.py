@@ -278,3 +278,29 @@ def test_exactly_one_candidate_is_primary_if_any_at_parity_passes(
     able = [c for c in screen.candidates if c.verdict is Status.PASS and c.parity == "contract"]
 
     assert len(first) == min(1, len(able))
+
+
+EUROS = ({"price": "3.67 EUR/h"}, {"price": "9 EUR/h", "device_count": 2, "tensor_parallel": 2})
+
+
+def test_prices_in_another_currency_rank_as_dollars_do_and_are_never_dollars(
+    vote: Vote, canonical: dict[str, Any]
+) -> None:
+    screened = vote(canonical, *(A100 | each for each in EUROS))
+    first = screened.candidates[0]
+
+    assert screened.primary is first
+    assert str(first.best_cost) == "€0.539/Mtok"
+    assert (first.price_usd_per_hour, first.best_usd_per_1m_output) == (None, None)
+    assert first.to_json()["price"] == {"value": 3.67, "unit": "EUR/h", "basis": "assumption"}
+
+
+def test_prices_in_two_currencies_are_refused(vote: Vote, canonical: dict[str, Any]) -> None:
+    with pytest.raises(CatalogError, match=r"in USD and that of 'c0' in EUR"):
+        vote(canonical, A100 | {"price": "3 EUR/h"}, A100 | {"price": "$3/h"})
+
+
+def test_several_hosts_do_not_cost_what_one_does(vote: Vote, canonical: dict[str, Any]) -> None:
+    fleet = {"offer": "aws/p4de.24xlarge", "device_count": 16, "tensor_parallel": 16}
+
+    assert vote(canonical, fleet).candidates[0].price is None

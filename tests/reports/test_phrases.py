@@ -63,7 +63,8 @@ def test_a_margin_is_signed_with_a_true_minus(share, text) -> None:
 
 def test_no_price_is_a_dash_and_never_zero() -> None:
     assert money(None) == "–"
-    assert money(4.5, "/h") == "$4.50/h"
+    assert money(4.5, per="/h") == "$4.50/h"
+    assert money(4.5, "EUR", "/h") == "€4.50/h"
 
 
 def test_long_lists_of_names_say_how_much_they_leave_out() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from catalog.load import load_campaign, load_catalog, shipped_catalog
+from catalog.quantity import Basis, Quantity
 from catalog.screen import Screen, screen, screen_all_offers
 from catalog.verdict import Rank, Status, Verdict
 from deploy_templates.registry import load_runtimes
@@ -140,7 +141,13 @@ def test_without_a_second_there_is_no_runner_up(mixed) -> None:
 
     assert runner_up(alone) is None
     assert choice(alone)[-1] == "No other candidate passes, so there is no runner-up."
-    assert "its price is unknown" in choice(alone)[0]
+    assert "its price is unknown, and at its bound it delivers most" in choice(alone)[0]
+
+
+def test_others_that_pass_without_a_price_are_not_called_failures(mixed) -> None:
+    unpriced = mixed(H100, H100.replace("name: h100", "name: twin"))
+
+    assert choice(unpriced)[-1].startswith("twin would pass too, but cannot be ranked")
 
 
 def test_a_pass_at_another_precision_is_no_choice(mixed) -> None:
@@ -260,7 +267,8 @@ def test_a_thin_margin_of_all_offers_is_not_spelled_out(everything) -> None:
 
 def test_a_tie_on_the_same_devices_goes_to_the_lower_price(canonical) -> None:
     first = named(canonical, "B")
-    twin = replace(first, name="E", offer="x/y", price_usd_per_hour=3.68, ranks=())
+    dearer = Quantity(value=3.68, unit="USD/h", basis=Basis.ASSUMPTION)
+    twin = replace(first, name="E", offer="x/y", price=dearer, ranks=())
     screened = replace(canonical, candidates=(first, twin))
 
     assert "the tie goes to the lower hourly price" in choice(screened)[-1]

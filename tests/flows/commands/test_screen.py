@@ -332,16 +332,52 @@ def test_a_bad_file_is_refused_at_its_line(name: str, tmp_path, capsys) -> None:
     assert f"bad.yaml:{line}: " in message or line is None
 
 
-def test_names_that_the_catalog_lacks_are_refused_with_the_nearest(tmp_path, capsys) -> None:
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"),
+    [
+        ("Meta-Llama-3-8B-Instruct", "Meta-Llama-3-8B-Instrukt", 5),
+        ("device: nvidia-l4,", "device: nvidia-l5,", 11),
+        ("runtime: vllm,", "runtime: vlm,", 11),
+        ("runtime: vllm,", "runtime: vllm, precision: bfloat17,", 11),
+        ("runtime: vllm,", "runtime: vllm, link: nvlnk3,", 11),
+    ],
+)
+def test_names_that_the_catalog_lacks_are_refused_at_their_line_with_the_nearest(
+    right: str, wrong: str, line: int, tmp_path, capsys
+) -> None:
     path = tmp_path / "bad.yaml"
-    for wrong, right in (
-        ("device: nvidia-l4,", "device: nvidia-l5,"),
-        ("Meta-Llama-3-8B-Instruct", "Meta-Llama-3-8B-Instrukt"),
-        ("runtime: vllm,", "runtime: vlm,"),
-    ):
-        path.write_text(HOPELESS.replace(wrong, right))
-        assert run(["screen", str(path), *TODAY]) == 2
-        assert "Did you mean" in capsys.readouterr().err
+    path.write_text(HOPELESS.replace(right, wrong))
+
+    assert run(["screen", str(path), *TODAY]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"runoff: {path}:{line}: ")
+    assert "Did you mean" in message
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("0.6.3}", "0.6.3, assumptions: {bandwidth: 0 GB/s}}", "'0 GB/s' is no rate"),
+        ("0.6.3}", "0.6.3, assumptions: {compute: 0 TFLOP/s}}", "'0 TFLOP/s' is no rate"),
+        ("0.6.3}", "0.6.3, settings: {max_model_len: .inf}}", "'.inf' is not a"),
+        ("0.6.3}", "0.6.3, extra_args: [--max-model-len=inf]}", "inf is not a length"),
+        ("0.6.3}", "0.6.3, settings: {max_model_len: -5}}", "-5 is not a length"),
+        ("ttft: 1000 ms", "ttft: 0 ms", "'0 ms' leaves no time"),
+        ("ttft: 1000 ms", "goodput: 150%, ttft: 1000 ms", "'150%' is more than the whole"),
+        ("ttft: 1000 ms", "goodput: '95', ttft: 1000 ms", "'95' is more than the whole"),
+        ("concurrency: 16", "rate: 0/s", "'0/s' is no rate"),
+        ("concurrency: 16", "offline: {requests: 5, deadline: 0 s}", "'0 s' leaves no time"),
+        ("concurrency: 16", "offline: {tokens_per_hour: 0 tok/h}", "'0 tok/h' is no rate"),
+    ],
+)
+def test_nothing_is_divided_by_a_zero_that_a_file_states(
+    right: str, wrong: str, said: str, tmp_path, capsys
+) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(HOPELESS.replace(right, wrong))
+
+    assert run(["screen", str(path), *TODAY]) == 2
+    assert said in capsys.readouterr().err
 
 
 def bomb() -> str:
