@@ -10,11 +10,11 @@ from catalog.schema.fields import Day, Flag, Strict, Whole
 
 
 class Checkpoint(Strict):
-    """Published weights of a model in one precision."""
+    """Published weights in one precision; gated: a licence must be accepted, None: unknown."""
 
     name: str
     precision: str
-    gated: Flag = False
+    gated: Flag | None = None
 
 
 class Model(Strict):

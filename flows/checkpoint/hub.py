@@ -43,7 +43,7 @@ class HubCheckpoint:
         if self.gated:
             said.append(f"{self.name} is gated: its licence must be accepted, HF_TOKEN set")
         if self.gated is None:
-            said.append(f"{self.name} is not in the catalog: whether it is gated is unknown")
+            said.append(f"whether {self.name} is gated is not in the catalog")
         return tuple(said)
 
     @property

@@ -1,6 +1,5 @@
 import pytest
 
-from catalog.schema.model import Checkpoint
 from flows.checkpoint import hub_checkpoint, resolved_revision
 from flows.errors import UsageError
 
@@ -35,10 +34,7 @@ def test_a_revision_that_can_move_is_stated(llama, revision, said):
 
 
 def test_a_gated_model_is_stated_as_the_catalog_has_it(llama):
-    listed = Checkpoint(name=NAME, precision="bfloat16", gated=True)
-    gated = llama.model_copy(update={"checkpoints": (listed,)})
-
-    checkpoint = hub_checkpoint(NAME, COMMIT, gated)
+    checkpoint = hub_checkpoint(NAME, COMMIT, llama)
 
     assert checkpoint.gated
     assert "gated: its licence must be accepted" in checkpoint.statements[0]
@@ -49,7 +45,7 @@ def test_of_a_name_that_the_catalog_lacks_nothing_is_known(llama):
 
     assert (checkpoint.gated, checkpoint.precision) == (None, None)
     assert checkpoint.statements == (
-        "someone/a-finetune is not in the catalog: whether it is gated is unknown",
+        "whether someone/a-finetune is gated is not in the catalog",
     )
 
 
