@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from reports.tables import Cell, Table
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _STYLE = {"": "", "pass": "green", "fail": "bold red", "warn": "yellow", "none": "dim"}
 _WIDTH = 100
+_BETWEEN_COLUMNS, _EDGE = 3, 1
+_UNBROKEN = 16  # longer words, such as paths, may be cut where a column ends
 
 
 class Console:
@@ -39,9 +41,17 @@ class Console:
             self._write(self._wrapped(line, indent) if self._is_terminal else indent + line)
 
     def table(self, table: Table) -> None:
-        """A framed table with colours on a terminal, aligned columns on a pipe."""
+        """A framed table with colours on a terminal, aligned columns on a pipe.
+
+        On a terminal that is too narrow for its words each row is a paragraph instead.
+        """
         if self._is_terminal:
-            self._framed(table)
+            frame = _BETWEEN_COLUMNS * len(table.columns) + _EDGE
+            widths = _widths(table, shutil.get_terminal_size().columns - frame)
+            if widths is None:
+                self._stacked(table)
+            else:
+                self._framed(table, widths)
             return
         self.heading(table.title)
         for line in table.lines():
@@ -57,7 +67,14 @@ class Console:
             break_on_hyphens=False,
         )
 
-    def _framed(self, table: Table) -> None:
+    def _stacked(self, table: Table) -> None:
+        self.heading(table.title)
+        for row in table.rows:
+            named = zip(table.columns[1:], row[1:], strict=True)
+            self.paragraphs([row[0].line])
+            self.paragraphs((f"{column.title}: {cell.line}" for column, cell in named), "    ")
+
+    def _framed(self, table: Table, widths: Sequence[int]) -> None:
         from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - a pipe never pays for it
         from rich.console import Console as Rich  # noqa: PLC0415
         from rich.table import Table as Framed  # noqa: PLC0415
@@ -66,11 +83,12 @@ class Console:
         framed = Framed(
             title=Text(_printable(table.title)), title_justify="left", box=SIMPLE_HEAD
         )
-        for column in table.columns:
+        for column, width in zip(table.columns, widths, strict=True):
             framed.add_column(
                 Text(_printable(column.title)),
                 justify="right" if column.right else "left",
                 no_wrap=column.right,
+                width=width,
                 overflow="fold",
             )
         for row in table.rows:
@@ -79,6 +97,33 @@ class Console:
 
     def _write(self, text: str) -> None:
         self._stream.write(text + "\n")
+
+
+def _widths(table: Table, room: int) -> list[int] | None:
+    """Characters of each column so that all fit and no word is broken; None if none can."""
+    columns = [_lines(table, index) for index in range(len(table.columns))]
+    widths = [max(map(len, lines)) for lines in columns]
+    least = [
+        width if column.right else min(_UNBROKEN, _longest_word(lines))
+        for column, lines, width in zip(table.columns, columns, widths, strict=True)
+    ]
+    if sum(least) > room:
+        return None
+    for _ in range(sum(widths) - room):
+        widest = max(range(len(widths)), key=lambda index: widths[index] - least[index])
+        widths[widest] -= 1
+    return widths
+
+
+def _lines(table: Table, index: int) -> list[str]:
+    lines = [table.columns[index].title]
+    for row in table.rows:
+        lines += [row[index].text, row[index].detail]
+    return lines
+
+
+def _longest_word(lines: Iterable[str]) -> int:
+    return max((len(word) for line in lines for word in line.split()), default=0)
 
 
 def _printable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
@@ -56,6 +57,38 @@ def test_a_terminal_wraps_and_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "─" in text
     assert "\x1b[" in text
     assert max(len(line) for line in text.splitlines() if "word word" in line) <= 100
+
+
+VERDICTS = Table(
+    title="Verdicts",
+    columns=(
+        *(Column(title=word) for word in ("candidate", "layout", "verdict", "rank")),
+        Column(title="best $/1M b", right=True),
+    ),
+    rows=(
+        (
+            Cell(text="B"),
+            Cell(text="2× NVIDIA A100 SXM4 80GB, TP=2"),
+            Cell(text="pass", detail="bfloat16"),
+            Cell(text="cost-inefficient"),
+            Cell(text="$0.538"),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("columns", range(30, 120))
+def test_no_word_is_broken_or_lost_however_narrow_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    Console(stream).table(VERDICTS)
+    plain = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue())
+
+    for word in ("verdict", "NVIDIA", "SXM4", "bfloat16", "cost-inefficient", "$0.538"):
+        assert word in plain
+    assert max(map(len, plain.splitlines())) <= columns
 
 
 def test_no_color_leaves_a_terminal_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
