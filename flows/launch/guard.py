@@ -49,9 +49,9 @@ class Orders:
 
 
 class Guard:
-    """A guard on duty, seen from the launcher."""
+    """A guard on duty, seen from the launcher, whose environment it shares."""
 
-    def __init__(self, orders: Orders, env: Mapping[str, str]) -> None:
+    def __init__(self, orders: Orders) -> None:
         lease, self._lease = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -59,7 +59,6 @@ class Guard:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=dict(env),
                 pass_fds=(lease,),
                 start_new_session=True,
             )
@@ -68,6 +67,10 @@ class Guard:
             raise
         finally:
             os.close(lease)
+
+    def is_on_duty(self) -> bool:
+        """Whether it lives."""
+        return self._process.poll() is None
 
     def dismiss(self) -> None:
         """Tell it that all is over, and wait until it has gone."""

@@ -70,14 +70,7 @@ def launch(
     address = Address(host=plan.host, port=plan.port, headers=headers or {})
     require_free(plan.host, plan.port, f"launch of {plan.name!r}")
     limit = plan.readiness.limit_s if limit_s is None else limit_s
-    session = _started(
-        plan,
-        folder,
-        environment=environment,
-        secrets=hidden,
-        clock=clock,
-        installed=installed,
-    )
+    session = _started(plan, folder, environment, secrets=hidden, clock=clock, venv=installed)
     try:
         session.record("starting")
         facts = Start(session=session, address=address, limit_s=limit, tell=progress).facts()
@@ -90,21 +83,21 @@ def launch(
 def _started(
     plan: LaunchPlan,
     folder: Path,
-    *,
     environment: Mapping[str, str],
+    *,
     secrets: Secrets,
     clock: Clock,
-    installed: Path | None,
+    venv: Path | None,
 ) -> Session:
     """The server's process with its guard; neither without the other."""
-    working = lay_out(plan, folder, installed)
+    working = lay_out(plan, folder, venv)
     log, env = folder / LOG_NAME, inherited(plan, environment)
     mark = f"{plan.fingerprint[:8]}-{os.getpid()}-{clock.monotonic_ns()}"
     seen = {**environment_of(plan, environment, secrets), MARK: mark}
     child: process.Child | None = None
     try:
         child = process.start(plan.argv, working, log=log, env=seen, clock=clock)
-        guard = Guard(orders_of(plan, child), env)
+        guard = Guard(orders_of(plan, child))
     except BaseException:
         end(Family(leader=NO_LEADER, mark=mark), KILL, clock)
         if child is not None:

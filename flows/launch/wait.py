@@ -64,6 +64,13 @@ class Start:
         ownership = self._owned()
         if ownership is None:
             raise self._not_ready(probe)
+        if not session.guard.is_on_duty():
+            raise LaunchError(
+                "no guard",
+                session.where,
+                "the process that would end the server if runoff died has ended itself",
+                "Start runoff where its Python can import it: python -P -m flows.launch.guard",
+            )
         return self._shown(ready, ready_ns, ownership)
 
     def _wait(self, probe: Probe) -> Ready:

@@ -31,6 +31,7 @@ from flows.rehearsal import overlaid
 ROOT = Path(__file__).parents[3]
 MODEL = "tiny-llama-19m"
 VERSIONS = {"embedded": "b11549", "binary": "b11434"}
+NAMED_SERVER = os.environ.get("RUNOFF_LLAMA_SERVER")  # before tests lose their shell's names
 QUICK = {"steps": {"decode_base_ms": 2, "prefill_base_ms": 2, "prefill_per_token_ms": 0}}
 
 # Health, models and one token, with places at which a test can put its own behaviour.
@@ -93,9 +94,9 @@ def gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def llama_server() -> Path:
     """The compiled server: by RUNOFF_LLAMA_SERVER, on PATH, or of install_llama.py."""
-    named = os.environ.get("RUNOFF_LLAMA_SERVER") or shutil.which("llama-server")
-    made = sorted((ROOT / ".llama").glob("*/venv/bin/llama-server"))
-    found = [Path(named)] if named else made
+    named = NAMED_SERVER or shutil.which("llama-server")
+    made = sorted((ROOT / ".llama").glob("*/installed.json"))
+    found = [Path(named)] if named else [each.parent / "venv/bin/llama-server" for each in made]
     if not found:
         reason = "no llama-server: run .venv/bin/python tests/flows/launch/install_llama.py"
         if os.environ.get("RUNOFF_REQUIRE_ALL"):

@@ -200,6 +200,20 @@ def test_without_a_guard_there_is_no_server(
     assert not [line for line in command_lines() if f"server.py {plan.port}" in line]
 
 
+def test_a_guard_that_cannot_do_its_duty_ends_the_start(
+    script_plan: Callable[..., LaunchPlan],
+    started: Callable[..., Running],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = script_plan()
+    monkeypatch.setattr("flows.launch.guard.sys.executable", "/bin/false")
+
+    with pytest.raises(LaunchError, match="has ended itself") as caught:
+        started(plan)
+    assert caught.value.kind == "no guard"
+    assert listeners(plan.host, plan.port) == ()
+
+
 def test_a_flood_of_output_neither_hangs_the_server_nor_the_wait(
     script_plan: Callable[..., LaunchPlan], started: Callable[..., Running], tmp_path: Path
 ) -> None:
