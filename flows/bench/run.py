@@ -48,7 +48,10 @@ def measure_cell(
         jobs = [Job(plan=path, raw=path.with_suffix(".raw")) for path in plan.paths]
         watch.settle_before()
         interrupted = run_shards(jobs, meanwhile=watch.sample)
-        watch.settle_after()
+        try:
+            watch.settle_after()
+        except KeyboardInterrupt:
+            interrupted = True  # all is measured: what is given up is the wait
         records = out_dir / f"{spec.replication}.parquet"
         client = out_dir / f"{spec.replication}.client.json"
         server = out_dir / f"{spec.replication}.server.json"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
+from flows.bench.endings import endings_interrupt
 from flows.bench.flags import Flags, cell_spec
 from flows.bench.places import STANDARD_OUTPUT, check_apart, check_place, write_json
 from flows.bench.probe import survey
@@ -65,11 +68,12 @@ class _Session:
 
         summary = summary_of(spec, files)
         document = document_of(summary, files)
-        show_cell(self.console, spec, summary)
-        show_queue_time(self.console, document)
         self.files.append(files)
         self.summaries.append(summary)
         self.documents.append(document)
+        with _perhaps_read():
+            show_cell(self.console, spec, summary)
+            show_queue_time(self.console, document)
 
     def exit_code(self) -> ExitCode:
         """130 after Ctrl-C, else 7 if any replication is not valid, else 4, 5 or 0."""
@@ -89,7 +93,7 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     check_place("--raw", raw)
     check_apart(json_out, raw)
     tokenizer_text(spec.content.tokenizer)
-    with tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
+    with endings_interrupt(), tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
         session = _Session(spec, console_for(json_out), Path(folder))
         session.measure(given["replications"])
         from flows.bench.replications import combined, keep_records  # noqa: PLC0415
@@ -97,10 +101,12 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
 
         document = combined(session.documents)
         if len(session.files) > 1:
-            show_replications(session.console, document, session.summaries)
+            with _perhaps_read():
+                show_replications(session.console, document, session.summaries)
         if raw is not None:
             keep_records([files.records for files in session.files], raw)
-        write_json(document, json_out)
+        with _perhaps_read():
+            write_json(document, json_out)
     raise Finished(session.exit_code())
 
 
@@ -113,6 +119,29 @@ def run_calibration(json_out: str | None) -> None:
     calibration = calibrate()
     show_calibration(console_for(json_out), calibration)
     write_json(calibration.to_json(), json_out)
+
+
+@contextmanager
+def _perhaps_read() -> Iterator[None]:
+    """What is written inside may have lost its reader, which must not cost the rest."""
+    try:
+        yield
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            if _has_lost_its_reader(stream):
+                os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _has_lost_its_reader(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        return True
+    return False
 
 
 def console_for(json_out: str | None) -> Console:

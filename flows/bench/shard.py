@@ -5,18 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
+from flows.bench.endings import endings_held, endings_interrupt
 from flows.errors import InfrastructureError
 
 _PATIENCE_S: Final = 3600.0  # nothing is to be done while the shards run
-_ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 _LAST_WORDS: Final = 2_000  # bytes of what a failed process said
 
 
@@ -53,9 +50,10 @@ def run_shards(
     """
     processes: list[subprocess.Popen[bytes]] = []
     interrupted = False
-    with _term_like_ctrl_c():
+    with endings_interrupt():
         try:
-            processes.extend(_start(job) for job in jobs)
+            with endings_held():  # a process that nobody knows of would go on alone
+                processes.extend(_start(job) for job in jobs)
             _wait(processes, meanwhile)
         except KeyboardInterrupt:
             interrupted = True
@@ -65,7 +63,7 @@ def run_shards(
                 if process.poll() is None:
                     process.kill()
                     process.wait()
-    for job, process in zip(jobs, processes, strict=False):
+    for job, process in zip(jobs, processes, strict=True):
         if not job.raw.exists():
             if interrupted:
                 raise KeyboardInterrupt  # it had not begun: there is nothing to keep
@@ -106,24 +104,6 @@ def _hand_on(processes: Sequence[subprocess.Popen[bytes]]) -> None:
             process.send_signal(signal.SIGINT)
     for process in processes:
         process.wait()
-
-
-@contextmanager
-def _term_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a cell like Ctrl-C does; only a main thread may say so."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = [(number, signal.signal(number, interrupt)) for number in _ENDINGS]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
 
 
 def _silent(job: Job, code: int) -> InfrastructureError:

@@ -58,8 +58,8 @@ class Bench:
     """``runoff bench`` as a user would run it, with usual flags under the given ones."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._summary = folder / "summary.json"
-        self._records = folder / "records.parquet"
+        self.summary = folder / "summary.json"
+        self.records = folder / "records.parquet"
         self._capsys = capsys
 
     def __call__(self, url: str | list[str], **flags: object) -> Result:
@@ -90,15 +90,15 @@ class Bench:
         """The command line; flags are named with underscores, None leaves one out."""
         named = {"--" + name.replace("_", "-"): value for name, value in flags.items()}
         urls = [url] if isinstance(url, str) else url
-        places = {"--json": self._summary, "--raw": self._records}
+        places = {"--json": self.summary, "--raw": self.records}
         endpoints = {"--endpoint": [u if "/v1/" in u else u + COMPLETIONS for u in urls]}
-        self._summary.unlink(missing_ok=True)
+        self.summary.unlink(missing_ok=True)
         return words({**endpoints, **USUAL, **places, **named})
 
     def _result(self, code: int, said: str) -> Result:
-        found = self._summary
+        found = self.summary
         summary = json.loads(found.read_text()) if found.exists() else {}
-        return Result(code, summary, said, self._records)
+        return Result(code, summary, said, self.records)
 
 
 def words(flags: dict[str, object]) -> list[str]:

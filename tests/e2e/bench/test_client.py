@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 
 from flows.cli import run
+from reports.records import read_records
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
+
+BUSY = {"streams": 3, "after_s": 0.0}
 
 
 def load_processes(parent: int) -> list[int]:
@@ -41,6 +44,29 @@ def when_loading(parent: int) -> list[int]:
             return found
         time.sleep(0.02)
     raise AssertionError("the command has started no load process")
+
+
+def when_written(folder: Path, name: str) -> Path:
+    """The file of that name in a command's own folders, once it holds something."""
+    until_s = time.monotonic() + 30
+    while time.monotonic() < until_s:
+        if found := [path for path in folder.rglob(name) if path.stat().st_size]:
+            return found[0]
+        time.sleep(0.02)
+    raise AssertionError(f"the command has written no {name}")
+
+
+@pytest.fixture
+def heard():
+    """Signals that this process ignores, and its children with it, are heard for a test."""
+    before = {}
+
+    def hear(number: signal.Signals) -> None:
+        before[number] = signal.signal(number, signal.SIG_DFL)
+
+    yield hear
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_a_client_that_is_kept_from_running_says_that_it_measured_itself(engine, bench):
@@ -87,7 +113,8 @@ def test_ctrl_c_keeps_what_was_measured_marks_it_and_ends_with_130(engine, bench
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_end_a_cell_as_ctrl_c_does(engine, bench, number):
+def test_other_signals_end_a_cell_as_ctrl_c_does(engine, bench, number, heard):
+    heard(number)
     command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
     (child,) = when_loading(command.pid)
     time.sleep(1.5)
@@ -98,6 +125,42 @@ def test_other_signals_end_a_cell_as_ctrl_c_does(engine, bench, number):
     assert result.code == 130
     assert result.summary["incomplete"] is True
     assert not Path(f"/proc/{child}").exists()
+
+
+def test_an_ending_before_the_load_leaves_no_file_and_no_key(
+    engine, bench, tmp_path, monkeypatch, heard
+):
+    """Somebody else's requests make the command wait between its plan and its load."""
+    heard(signal.SIGTERM)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("THE_KEY", "sk-rather-secret")
+    server = engine(foreign=BUSY, identity={"api_key": "sk-rather-secret"})
+
+    command = bench.start(server.url, concurrency=4, api_key_env="THE_KEY")
+    plan = when_written(tmp_path, "plan-0.jsonl")
+    assert "sk-rather-secret" in plan.read_text()
+    command.send_signal(signal.SIGTERM)
+    result = bench.end(command)
+
+    assert result.code == 130, result.said
+    assert list(tmp_path.glob("runoff-bench-*")) == []
+
+
+def test_ctrl_c_behind_the_load_keeps_the_whole_measurement(
+    engine, bench, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = engine(foreign=BUSY)
+
+    command = bench.start(server.url, concurrency=4, num_requests=60)
+    when_written(tmp_path, "plan-0.raw")
+    time.sleep(1.0)  # the load process ends; the command waits for the server to be empty
+    command.send_signal(signal.SIGINT)
+    result = bench.end(command)
+
+    assert result.code == 130, result.said
+    assert result.summary["requests"]["measured"] == 40
+    assert result.summary["incomplete"] is False
 
 
 def test_a_folder_of_the_users_that_is_named_like_ours_is_not_run(engine, bench, tmp_path):
@@ -191,6 +254,21 @@ def test_the_client_is_calibrated_against_a_null_server(tmp_path):
     assert level["gap_error_ms_p99"] < 5
     assert 0 < level["cpu_us_per_chunk"] < 500
     assert found["ceiling_chunks_per_s"] > 1_000
+
+
+def test_a_reader_who_leaves_costs_neither_results_nor_exit_code(engine, bench):
+    """As `runoff bench … | head -1` does."""
+    server = engine(rules=[{"every": 2, "failure": {"kind": "status", "status": 500}}])
+    command = bench.start(server.url, concurrency=4, replications=2, num_requests=60)
+    assert command.stdout is not None
+    command.stdout.close()
+
+    code = command.wait(timeout=120)
+
+    summary = json.loads((bench.summary).read_text())
+    assert len(summary["replications"]) == 2
+    assert code == (4 if summary["verdict"] == "valid" else 7)
+    assert len(read_records(bench.records).columns) == summary["requests"]["planned"]
 
 
 def test_json_for_a_dash_is_all_that_standard_output_gets(engine, bench, capsys):
