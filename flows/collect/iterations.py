@@ -50,6 +50,8 @@ def _last(steps: list[dict[str, Any]], metrics: Metrics, kind: str) -> dict[str,
 
 def _added(steps: list[dict[str, Any]], metrics: Metrics) -> dict[str, float]:
     sums: dict[str, float] = {}
+    if not steps:
+        return sums
     for name, series in metrics.series.items():
         if series.kind == "amount":
             values = [number_at(step, series.name) for step in steps]

@@ -53,9 +53,8 @@ class Span:
         """
         if self.fault is not None:
             return self.fault
-        amounts = [reading.amounts.get(name) for reading in self.readings[1:]]
-        if any(amount is not None for amount in amounts):
-            return self._amount(amounts)
+        if any(name in reading.amounts for reading in self.readings[1:]):
+            return self._amount(name)
         if name not in self.after.counters:
             return None
         if self.after.steps is not None and name not in self.before.counters:
@@ -67,11 +66,13 @@ class Span:
         found = {name: self.gain(name) for name in names}
         return {name: gain for name, gain in found.items() if gain is not None}
 
-    def _amount(self, amounts: list[float | None]) -> float | Unavailable:
+    def _amount(self, name: str) -> float | Unavailable:
+        told = [reading for reading in self.readings[1:] if reading.steps is not None]
         steps = [reading.steps for reading in self.readings if reading.steps is not None]
-        if any(later[0] != earlier[1] + 1 for earlier, later in pairwise(steps)):
+        is_whole = all(later[0] == earlier[1] + 1 for earlier, later in pairwise(steps))
+        if not is_whole or any(name not in reading.amounts for reading in told):
             return LOST
-        return float(sum(amount for amount in amounts if amount is not None))
+        return sum((reading.amounts[name] for reading in told), 0.0)
 
     def times(self, name: str) -> Histogram | Unavailable | None:
         """What a histogram counted; None where it is not on the last page."""

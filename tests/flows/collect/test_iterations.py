@@ -89,6 +89,18 @@ def test_an_engine_that_counts_its_steps_anew_was_restarted():
     assert isinstance(Span(readings=(before, after)).gain("requests_started"), Unavailable)
 
 
+def test_a_field_that_some_steps_lack_is_no_sum_and_no_zero():
+    bare = page({"iter": 2, "numActiveRequests": 2})
+    empty = reading_of(NAMES, page())
+    mixed = [reading_of(NAMES, body) for body in (page(step(1)), bare, page(step(3)))]
+
+    assert empty.amounts == {}
+    assert (
+        Span(readings=(empty, reading_of(NAMES, bare), empty)).gain("requests_started") is None
+    )
+    assert Span(readings=tuple(mixed)).gain("requests_started") == LOST
+
+
 def test_one_reading_has_no_difference():
     assert Span(readings=(reading_of(NAMES, page(step(1))),)).gain("requests_started") == UNREAD
     assert RESET != UNREAD
