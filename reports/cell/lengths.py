@@ -17,6 +17,7 @@ Source = Literal["usage", "tokenizer", "chunks", "mixed", "none"]
 
 _MISS: Final = 0.01
 _DISAGREEMENT: Final = 0.01
+_ENDED_BY_ITSELF: Final = ("stop", "eos", "eos_token", "stop_sequence", "end_turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +103,32 @@ def length_problems(
         yield Problem(concern=Concern.PROMPT_LENGTH, seen=_miss_sentence(prompt))
     if output.is_missed and settings.output == "forced":
         yield Problem(concern=Concern.OUTPUT_LENGTH, seen=_miss_sentence(output))
-    if len(ok) and output.source in ("chunks", "mixed", "none"):
-        uncounted = int(((ok.output_tokens == NULL) & (ok.output_tokenized == NULL)).sum())
-        seen = f"{uncounted} answers came without usage; their length is not verified"
+    uncounted = (ok.output_tokens == NULL) & (ok.output_tokenized == NULL)
+    if uncounted.any():
+        seen = (
+            f"{int(uncounted.sum())} answers came without usage; their length is not verified"
+        )
         yield Problem(concern=Concern.NO_USAGE, seen=seen)
+        yield from _self_ended(ok.where(uncounted), len(ok), settings)
     yield from _disagreement(ok)
+
+
+def _self_ended(
+    uncounted: RequestColumns, answers: int, settings: CellSettings
+) -> Iterator[Problem]:
+    """Whether answers that nobody counted say themselves that they stopped before the end."""
+    short = np.isin(uncounted.finish_reason, _ENDED_BY_ITSELF)
+    short &= uncounted.output_chunks < uncounted.output_tokens_asked
+    count = int(short.sum())
+    if settings.output == "forced" and count > _MISS * answers:
+        reasons = ", ".join(sorted(set(uncounted.finish_reason[short])))
+        yield Problem(
+            concern=Concern.OUTPUT_LENGTH,
+            seen=(
+                f"{count} of {answers} answers ended by themselves (finish reason {reasons})"
+                " with fewer chunks than tokens asked, and without usage"
+            ),
+        )
 
 
 def _miss_sentence(lengths: Lengths) -> str:

@@ -110,8 +110,8 @@ _TEXTS: Final[Mapping[Concern, tuple[str, str]]] = {
         "Use --shards; `runoff bench --calibrate` shows this machine's ceiling.",
     ),
     Concern.NOTHING_MEASURED: (
-        "Without measured requests there is no statistic.",
-        "Raise --num-requests above --warmup-requests, or --duration.",
+        "Without a measured request that succeeded there is no statistic.",
+        "Read why requests failed; else raise --num-requests above --warmup-requests.",
     ),
     Concern.SUMS: (
         "Requests that are lost or counted twice make every share wrong.",

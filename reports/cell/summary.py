@@ -173,6 +173,11 @@ def _evidence_problems(
             concern=Concern.NOTHING_MEASURED,
             seen=f"of {len(cell.columns)} requests none was measured",
         )
+    elif not len(cell.ok) and _is_without_limits(settings):
+        yield Problem(
+            concern=Concern.NOTHING_MEASURED,
+            seen=f"of {len(measured)} measured requests none succeeded",
+        )
     yield from sum_problems(cell.columns, settings, cell.observed)
     if window is not None:
         yield from checks.flight_problems(cell.columns, measured, settings, window)
@@ -215,13 +220,17 @@ def _is_unseen(cell: _Cell, statistic: ItlStatistic) -> bool:
     return cell.seen.hides_means if statistic == "tpot" else cell.seen.hides_gaps
 
 
+def _is_without_limits(settings: CellSettings) -> bool:
+    return settings.slo.ttft_ms is None and settings.slo.itl_ms is None
+
+
 def _goodput(cell: _Cell) -> Mapping[ItlStatistic, Goodput]:
     slo = cell.settings.slo
     tokens, ok = output_tokens(cell.measured), cell.measured.outcome == "ok"
-    no_limit = slo.ttft_ms is None and slo.itl_ms is None
     return {
         statistic: unseen_goodput(len(cell.measured))
-        if no_limit or (slo.itl_ms is not None and _is_unseen(cell, statistic))
+        if _is_without_limits(cell.settings)
+        or (slo.itl_ms is not None and _is_unseen(cell, statistic))
         else goodput(
             compliant(cell.measured, cell.latency, cell.settings, statistic), ok, tokens
         )

@@ -41,7 +41,8 @@ def test_an_ending_while_held_is_heard_when_the_block_is_done(number):
             os.kill(os.getpid(), number)
             done.append("all of it")
 
-    pytest.raises(KeyboardInterrupt, held)
+    with pytest.raises(KeyboardInterrupt):
+        held()
     assert done == ["all of it"]
 
 

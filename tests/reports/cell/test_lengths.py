@@ -75,6 +75,17 @@ def test_without_usage_the_length_is_not_verified_rather_than_missed(cell_of):
     assert prompt_lengths(cell).source == "none"
 
 
+def test_uncounted_answers_that_say_they_ended_by_themselves_fail_a_forced_cell(cell_of):
+    uncounted = {"output_tokens": None, "output_tokens_asked": 128}
+    short = cell_of(range(100), finish_reason=["stop"] * 2 + ["length"] * 98, **uncounted)
+    few = cell_of(range(100), finish_reason=["stop"] + ["length"] * 99, **uncounted)
+    whole = cell_of(range(100), finish_reason="stop", output_tokens=None)
+
+    assert concerns(short) == ["tokens not reported", "output length missed"]
+    assert concerns(short, NATURAL) == ["tokens not reported"]
+    assert concerns(few) == concerns(whole) == ["tokens not reported"]
+
+
 def test_a_tokenizer_verifies_the_length_where_usage_is_absent(cell_of):
     cell = cell_of(range(10), output_tokens=None, output_tokenized=5)
 

@@ -348,6 +348,17 @@ def test_a_cell_in_which_everything_failed_is_told_by_its_failures(honest, witho
     )
 
 
+def test_a_cell_in_which_everything_failed_is_no_success_where_nothing_is_limited(
+    honest, without_answers
+):
+    failed = without_answers(honest(error="refused"), np.arange(250), "failed_http")
+    summary = summarise(failed, replace(SETTINGS, slo=Slo()))
+
+    assert summary.verdict == Verdict.INVALID
+    assert summary.exit_code == 7
+    assert "of 200 measured requests none succeeded" in summary.problems[0].seen
+
+
 def test_without_any_limit_there_is_no_goodput(honest):
     summary = summarise(honest(), replace(SETTINGS, slo=Slo()))
 
