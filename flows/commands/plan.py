@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from catalog.load import load_campaign, load_catalog
+from catalog.load import load_campaign, load_catalog, located
 from flows.console import Console
 from flows.launch_plans import planned, shared_needs, to_json
 from flows.plan_view import show_needs, show_plans
@@ -32,7 +32,8 @@ def command(
     """Show each candidate's launch: commands, controlled variables, threats. Starts nothing."""
     stated = load_campaign(campaign)
     folders = tuple(catalog or ())
-    plans = planned(stated, load_catalog(folders), folders)
+    with located(campaign):
+        plans = planned(stated, load_catalog(folders), folders)
     if as_json:
         sys.stdout.write(json.dumps(to_json(stated, plans), indent=2, allow_nan=False) + "\n")
         return

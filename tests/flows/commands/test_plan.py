@@ -128,6 +128,7 @@ def test_needs_of_an_image_say_that_its_digest_comes_with_the_pull(mixed: str, c
         (("NCCL_ALGO: Ring", "HF_TOKEN: hush"), "would be written into the plan"),
         (("settings: {", "settings: {max_sequence: 1, "), "Did you mean 'max_sequences'"),
         (("name: mixed", "name: mixed\noffline: true"), "offline: true, but"),
+        (("model: ", "model: no/"), ".yaml:"),
     ],
 )
 def test_what_cannot_be_launched_ends_with_exit_2_and_its_reason(
