@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from array import array
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from deploy_templates.plan import AnswerField
 from flows.bench.calibrate import Calibration, level_of
 from flows.bench.merge import merged
 from flows.bench.null_server import TOKENS
@@ -92,6 +94,21 @@ def test_every_request_is_there_once_with_its_shard(spec_of, shards):
     assert sorted(columns.sequence.tolist()) == [0, 1, 2, 3, 4, 5]
     assert columns.shard.tolist() == [0, 0, 0, 1, 1, 1]
     assert set(columns.cell.tolist()) == {"closed-c4"}
+
+
+def test_what_answers_say_of_themselves_stays_with_their_requests(spec_of, shards):
+    said = request(3, "measured", 600)
+    usage = b'data: {"choices": [], "metrics": {"queue_time_ms": 40}}\n\n'
+    said = replace(said, fragments=[*said.fragments, usage], stamps_ns=array("q", [1, 2, 3]))
+    write_raw(shards[1], facts((600, 600)), [request(1, "warmup", 150), said])
+    fields = {"queue_time": AnswerField(key="metrics.queue_time_ms", scale=0.001)}
+
+    by_endpoint = merged(spec_of(), shards, None, {1: fields})
+    elsewhere = merged(spec_of(), shards, None, {0: fields})
+
+    assert by_endpoint.answered == ({}, {}, {}, {}, {"queue_time": 0.04})
+    assert by_endpoint.records.columns.sequence.tolist() == [0, 2, 4, 1, 3]
+    assert elsewhere.answered == ({},) * 5
 
 
 def test_what_one_shard_measured_before_another_began_to_is_warmup(spec_of, shards):
