@@ -38,6 +38,7 @@ class Sampler:
     before: Reading | None = None
     after: Reading | None = None
     pages: list[Page] = field(default_factory=list)
+    _read: list[Reading | None] = field(default_factory=list)
 
     def sample(self) -> None:
         """Keep the page as it is now."""
@@ -51,9 +52,10 @@ class Sampler:
         return None if page is None else self.source.reading(page)
 
     def readings(self) -> tuple[Reading, ...]:
-        """What was sampled, read."""
-        found = (self.source.reading(page) for page in self.pages)
-        return tuple(reading for reading in found if reading is not None)
+        """What was sampled; each page is read once, however often this is asked."""
+        for page in self.pages[len(self._read) :]:
+            self._read.append(self.source.reading(page))
+        return tuple(reading for reading in self._read if reading is not None)
 
     def span(self) -> Span | None:
         """All readings from before to after; None where one of these is missing."""
