@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,11 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
+def by_age(paths: Iterable[Path]) -> list[Path]:
+    """The newest installation last: one is made anew whenever its script changes."""
+    return sorted(paths, key=lambda path: path.stat().st_mtime)
+
+
 def refuse_or_skip(reason: str) -> None:
     """A part that is not there fails where everything must be there."""
     if os.environ.get("RUNOFF_REQUIRE_ALL"):
@@ -98,7 +103,7 @@ def vllm_python() -> str:
     if os.environ.get("RUNOFF_TEST_VLLM") != "1":
         refuse_or_skip("RUNOFF_TEST_VLLM is not 1")
     named = os.environ.get("RUNOFF_VLLM_PYTHON")
-    made = sorted((ROOT / ".venv-vllm").glob("*/installed.json"))
+    made = by_age((ROOT / ".venv-vllm").glob("*/installed.json"))
     if named is None and not made:
         pytest.fail("no vLLM: run .venv/bin/python tests/e2e/engines/install_vllm.py")
     return named or str(made[-1].parent / "venv" / "bin" / "python")
@@ -108,7 +113,7 @@ def vllm_python() -> str:
 def llama_server() -> str:
     """llama-server: RUNOFF_LLAMA_SERVER, on PATH, or compiled into .llama/."""
     named = os.environ.get("RUNOFF_LLAMA_SERVER") or shutil.which("llama-server")
-    made = sorted((ROOT / ".llama").glob("*/venv/bin/llama-server"))
+    made = by_age((ROOT / ".llama").glob("*/venv/bin/llama-server"))
     if named is None and not made:
         refuse_or_skip("no llama-server: run tests/flows/launch/install_llama.py")
     return named or str(made[-1])
