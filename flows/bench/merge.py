@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from deploy_templates.plan import AnswerField
+from flows.bench.masking import masked
 from flows.bench.spec import CellSpec
 from flows.bench.traffic import OurRequests
 from flows.bench.workload import TokenCount
@@ -91,7 +92,7 @@ def merged(
         for shard, run in enumerate(runs)
     ]
     window = _window(runs)
-    columns = _within(concatenated(parts), window)
+    columns = _unrevealing(_within(concatenated(parts), window), spec)
     anchor = Anchor(monotonic_ns=runs[0].anchor_monotonic_ns, unix_ns=runs[0].anchor_unix_ns)
     return MergedRun(
         records=Records(columns=columns, anchor=anchor),
@@ -121,6 +122,13 @@ def _window(runs: Sequence[RawRun]) -> tuple[int, int]:
     if len(windows) < len(runs):
         return runs[0].ended_ns, runs[0].ended_ns  # a shard has measured nothing
     return max(first for first, _ in windows), max(last for _, last in windows)
+
+
+def _unrevealing(columns: RequestColumns, spec: CellSpec) -> RequestColumns:
+    """The same with errors that do not repeat what the headers carry."""
+    error = columns.error.copy()
+    error[:] = [masked(text, spec.target.endpoints) for text in columns.error]
+    return replace(columns, error=error)
 
 
 def _within(columns: RequestColumns, window: tuple[int, int]) -> RequestColumns:

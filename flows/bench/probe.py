@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from flows.bench.http import Answer, post
+from flows.bench.masking import masked
 from flows.bench.refusal import explain
 from flows.bench.spec import CellSpec
 from flows.errors import InfrastructureError
@@ -149,7 +150,7 @@ def _prompt_tokens(answer: Answer, endpoint: Endpoint) -> int | None:
     except ValueError:
         raise InfrastructureError(
             endpoint.url,
-            f"its answer is not JSON: {answer.text[:80]!r}",
+            f"its answer is not JSON: {masked(answer.text, [endpoint])[:80]!r}",
             "Check that the address is that of an OpenAI-compatible server",
         ) from None
     usage = body.get("usage") if isinstance(body, dict) else None

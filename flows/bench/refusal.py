@@ -9,6 +9,7 @@ from typing import Any
 
 from flows.bench.endpoint import sibling_of
 from flows.bench.http import Answer, get
+from flows.bench.masking import masked
 from flows.errors import InfrastructureError
 from flows.load.plan import Endpoint
 
@@ -26,10 +27,13 @@ class Refusal:
 
 def explain(answer: Answer, endpoint: Endpoint, model: str) -> Refusal:
     """Why a server answered one request with an HTTP error."""
-    status, message = answer.status, _message(answer)
+    status, message = answer.status, masked(_message(answer), [endpoint])[:_SHOWN]
     seen = f"HTTP {status}" + (f": {message}" if message else "")
     is_about_body = False
-    if status in (401, 403):
+    if 300 <= status < 400:
+        elsewhere = answer.headers.get("location", "another address")
+        do = f"It sends on to {elsewhere}: give the address that answers, as none is followed"
+    elif status in (401, 403):
         do = "Give its key with --api-key-env NAME, or another --header"
     elif status == 404 and _is_about_model(answer, message, model):
         seen = f"it does not serve the model {model!r} (HTTP 404: {message})"
@@ -56,11 +60,11 @@ def _message(answer: Answer) -> str:
     try:
         body: Any = json.loads(answer.body)
     except ValueError:
-        return " ".join(answer.text.split())[:_SHOWN]
+        return " ".join(answer.text.split())
     inner = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(inner, dict):
         inner = inner.get("message") or inner.get("detail") or inner
-    return (inner if isinstance(inner, str) else json.dumps(inner))[:_SHOWN]
+    return inner if isinstance(inner, str) else json.dumps(inner)
 
 
 def _is_about_model(answer: Answer, message: str, model: str) -> bool:

@@ -237,6 +237,22 @@ def test_a_key_reaches_the_server_and_nothing_that_is_written(
         assert path.is_dir() or b"sk-planted-secret" not in path.read_bytes()
 
 
+def test_a_key_that_the_server_repeats_in_its_errors_is_not_kept(
+    engine, bench, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("SERVER_KEY", "sk-planted-secret")
+    told = {"kind": "error", "at_token": 2, "message": "no more for sk-planted-secret"}
+    server = engine(rules=[{"every": 2, "failure": told}])
+
+    result = bench(server.url, concurrency=4, num_requests=60, api_key_env="SERVER_KEY")
+
+    assert "no more for ***" in result.said
+    assert "no more for ***" in set(result.columns.error)
+    assert "sk-planted-secret" not in result.said
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-planted-secret" not in path.read_bytes()
+
+
 def test_the_client_is_calibrated_against_a_null_server(tmp_path):
     script = (
         "from flows.bench.calibrate import calibrate; import json; "

@@ -146,6 +146,7 @@ def test_every_endpoint_is_asked(spec_of):
         (refusal("too long"), "HTTP 400: too long", "--prompt-tokens"),
         (refusal("slow down", 429), "HTTP 429: slow down", "Wait until"),
         ((502, b"<html>bad gateway</html>"), "bad gateway", "Wait until"),
+        ((307, b""), "HTTP 307", "give the address that answers"),
         ((200, b"<html>hello</html>"), "not JSON", "OpenAI-compatible"),
     ],
 )
@@ -156,6 +157,18 @@ def test_a_refusal_says_what_was_seen_and_what_to_do(spec_of, answer, seen, do):
     assert seen in str(caught.value)
     assert do in str(caught.value)
     assert caught.value.exit_code == 8
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refusal("bad key sk-planted-1", 401), (200, b"sk-planted-1"), refusal("sk-planted-1")],
+)
+def test_a_refusal_does_not_repeat_the_key(spec_of, answer):
+    with pytest.raises(InfrastructureError) as caught:
+        surveyed(spec_of, lambda _body: answer, headers=["Authorization: Bearer sk-planted-1"])
+
+    assert "***" in str(caught.value)
+    assert "planted" not in str(caught.value)
 
 
 def test_the_probe_asks_with_the_cells_own_parameters(spec_of):
