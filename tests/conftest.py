@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -24,6 +27,45 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "160")
+
+
+ROOT = Path(__file__).parents[1]
+# read before tests lose their shell's names
+NAMED = {name: os.environ.get(name) for name in ("RUNOFF_LLAMA_SERVER", "RUNOFF_VLLM_PYTHON")}
+
+
+def newest(paths: Iterable[Path]) -> Path | None:
+    """The newest installation: one is made anew whenever its script changes."""
+    return max(paths, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def refuse_or_skip(reason: str) -> None:
+    """A part that is not there fails where everything must be there."""
+    if os.environ.get("RUNOFF_REQUIRE_ALL"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def llama_server() -> str:
+    """llama-server: RUNOFF_LLAMA_SERVER, on PATH, or compiled by `make engines`."""
+    named = NAMED["RUNOFF_LLAMA_SERVER"] or shutil.which("llama-server")
+    made = newest((ROOT / ".llama").glob("*/installed.json"))
+    if named is None and made is None:
+        refuse_or_skip("no llama-server: run make engines")
+    return named or str(made.parent / "venv" / "bin" / "llama-server")
+
+
+@pytest.fixture(scope="session")
+def vllm_python() -> str:
+    """The Python of vLLM's environment: RUNOFF_VLLM_PYTHON, or what `make engines` made."""
+    if os.environ.get("RUNOFF_TEST_VLLM") != "1":
+        refuse_or_skip("RUNOFF_TEST_VLLM is not 1")
+    named = NAMED["RUNOFF_VLLM_PYTHON"]
+    made = newest((ROOT / ".venv-vllm").glob("*/installed.json"))
+    if named is None and made is None:
+        pytest.fail("no vLLM for CPUs: run make engines")
+    return named or str(made.parent / "venv" / "bin" / "python")
 
 
 @pytest.hookimpl(trylast=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,18 +72,6 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-def by_age(paths: Iterable[Path]) -> list[Path]:
-    """The newest installation last: one is made anew whenever its script changes."""
-    return sorted(paths, key=lambda path: path.stat().st_mtime)
-
-
-def refuse_or_skip(reason: str) -> None:
-    """A part that is not there fails where everything must be there."""
-    if os.environ.get("RUNOFF_REQUIRE_ALL"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def hugging_face(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hugging_face")
@@ -95,28 +82,6 @@ def hugging_face(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gguf")
     return make_dummy(load_catalog().model(MODEL), folder, format="gguf-q8_0").path
-
-
-@pytest.fixture(scope="session")
-def vllm_python() -> str:
-    """The Python of vLLM's environment: RUNOFF_VLLM_PYTHON, or what install_vllm.py made."""
-    if os.environ.get("RUNOFF_TEST_VLLM") != "1":
-        refuse_or_skip("RUNOFF_TEST_VLLM is not 1")
-    named = os.environ.get("RUNOFF_VLLM_PYTHON")
-    made = by_age((ROOT / ".venv-vllm").glob("*/installed.json"))
-    if named is None and not made:
-        pytest.fail("no vLLM: run .venv/bin/python tests/e2e/engines/install_vllm.py")
-    return named or str(made[-1].parent / "venv" / "bin" / "python")
-
-
-@pytest.fixture(scope="session")
-def llama_server() -> str:
-    """llama-server: RUNOFF_LLAMA_SERVER, on PATH, or compiled into .llama/."""
-    named = os.environ.get("RUNOFF_LLAMA_SERVER") or shutil.which("llama-server")
-    made = by_age((ROOT / ".llama").glob("*/venv/bin/llama-server"))
-    if named is None and not made:
-        refuse_or_skip("no llama-server: run tests/flows/launch/install_llama.py")
-    return named or str(made[-1])
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,6 @@ from flows.checkpoint import make_dummy
 
 ROOT = Path(__file__).parents[3]
 LAUNCHER = ROOT / "deploy_templates/runtimes/llama_server/xllamacpp_server.py"
-VLLM_PYTHON = Path(os.environ.get("RUNOFF_VLLM_PYTHON", ROOT / ".venv-vllm/bin/python"))
 
 SMALL = {
     "hidden_size": 256,
@@ -186,15 +185,6 @@ class VllmServer:
 
     def tokens(self, text):
         return ask(f"{self.url}/tokenize", {"model": "dummy", "prompt": text})["tokens"]
-
-
-@pytest.fixture
-def vllm_python():
-    """The interpreter of the environment that holds vLLM for CPUs."""
-    if os.environ.get("RUNOFF_TEST_VLLM") != "1":
-        pytest.skip("RUNOFF_TEST_VLLM is not 1")
-    assert VLLM_PYTHON.is_file(), f"RUNOFF_VLLM_PYTHON: {VLLM_PYTHON} is missing"
-    return VLLM_PYTHON
 
 
 @pytest.fixture

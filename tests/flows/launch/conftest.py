@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +30,6 @@ from flows.rehearsal import overlaid
 ROOT = Path(__file__).parents[3]
 MODEL = "tiny-llama-19m"
 VERSIONS = {"embedded": "b11549", "binary": "b11434"}
-NAMED_SERVER = os.environ.get("RUNOFF_LLAMA_SERVER")  # before tests lose their shell's names
 QUICK = {"steps": {"decode_base_ms": 2, "prefill_base_ms": 2, "prefill_per_token_ms": 0}}
 
 # Health, models and one token, with places at which a test can put its own behaviour.
@@ -89,20 +87,6 @@ def command_lines() -> Callable[[], list[str]]:
 def gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = load_catalog().model(MODEL)
     return make_dummy(model, tmp_path_factory.mktemp("dummies"), format="gguf-f16").path
-
-
-@pytest.fixture(scope="session")
-def llama_server() -> Path:
-    """The compiled server: by RUNOFF_LLAMA_SERVER, on PATH, or of install_llama.py."""
-    named = NAMED_SERVER or shutil.which("llama-server")
-    made = sorted((ROOT / ".llama").glob("*/installed.json"))
-    found = [Path(named)] if named else [each.parent / "venv/bin/llama-server" for each in made]
-    if not found:
-        reason = "no llama-server: run .venv/bin/python tests/flows/launch/install_llama.py"
-        if os.environ.get("RUNOFF_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found[-1]
 
 
 @pytest.fixture
