@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from catalog.quantity import Basis
 from flows.bench.merge import MergedRun, ShardFacts
 from flows.bench.places import write_whole
 from flows.bench.planning import CellPlan
@@ -40,6 +41,7 @@ def account_of(
         "seed": spec.seed,
         "model": spec.target.model,
         "dialect": spec.target.dialect,
+        "basis": (Basis.SIMULATION if survey.is_simulation else Basis.MEASUREMENT).value,
         "endpoints": [endpoint.url for endpoint in spec.target.endpoints],
         "complete": all(shard.complete for shard in run.shards),
         "plan": {

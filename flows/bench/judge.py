@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from flows.bench.run import CellFiles
 from flows.bench.spec import CellSpec
@@ -18,6 +18,8 @@ from reports.cell import (
     summarise,
 )
 from reports.records import read_records
+
+_FACTS: Final = ("basis", "cell", "replication", "seed", "prompts", "server")
 
 
 def summary_of(spec: CellSpec, files: CellFiles) -> CellSummary:
@@ -34,7 +36,7 @@ def document_of(summary: CellSummary, files: CellFiles) -> dict[str, Any]:
     return {
         **summary.to_json(),
         **{key: server[key] for key in ("server_queue_time_p95", "server_queue_time_mean")},
-        **{key: account[key] for key in ("cell", "replication", "seed", "prompts", "server")},
+        **{key: account[key] for key in _FACTS},
         "connections": [shard["connections"] for shard in account["shards"]],
         "plan_ran_out": any(shard["client"]["plan_ran_out"] for shard in account["shards"]),
     }

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from flows.bench.http import Answer, post
 from flows.bench.masking import masked
 from flows.bench.refusal import explain
 from flows.bench.spec import CellSpec
+from flows.collect.source import SIMULATED
 from flows.errors import InfrastructureError
 from flows.load.plan import Endpoint
 from flows.load.prompts import Alphabet, BodyForm, PromptSource, token_ids, words
@@ -33,6 +34,7 @@ class Survey:
 
     ``counts`` is False where the server reported no usage: lengths are then as sent.
     ``single_s`` is how long one whole request took alone, where that was asked for.
+    ``is_simulation``: an endpoint says that it is the rehearsal engine.
     """
 
     alphabet: Alphabet
@@ -40,6 +42,7 @@ class Survey:
     tokens_per_symbol: float = 1.0
     counts: bool = True
     single_s: float | None = None
+    is_simulation: bool = False
 
     def symbols(self, prompt_tokens: int) -> int:
         """Symbols whose prompt the server counts as ``prompt_tokens``; at least one."""
@@ -62,7 +65,8 @@ def survey(spec: CellSpec) -> Survey:
         alphabet=found.alphabet, seed=spec.seed + 1, replication=PROBE_REPLICATION
     )
     for endpoint in others:
-        _sent(spec, form, endpoint, source, _SHORT)
+        if _is_simulated(_sent(spec, form, endpoint, source, _SHORT)):
+            found = replace(found, is_simulation=True)
     if spec.load.process == "closed" and spec.amount.duration_s is not None:
         return _timed(spec, form, first, source, found)
     return found
@@ -81,11 +85,14 @@ def _fitting(spec: CellSpec, form: BodyForm, endpoint: Endpoint) -> Survey:
             continue
         counted = _prompt_tokens(short, endpoint)
         if counted is None:
-            return Survey(alphabet=alphabet, counts=False)
-        if is_last:
-            return _sloped(spec, form, endpoint, source, counted)
-        if 0 <= counted - _SHORT <= _MOST_ADDED:
-            return Survey(alphabet=alphabet, overhead_tokens=counted - _SHORT)
+            found = Survey(alphabet=alphabet, counts=False)
+        elif is_last:
+            found = _sloped(spec, form, endpoint, source, counted)
+        elif 0 <= counted - _SHORT <= _MOST_ADDED:
+            found = Survey(alphabet=alphabet, overhead_tokens=counted - _SHORT)
+        else:
+            continue
+        return replace(found, is_simulation=_is_simulated(short))
     raise AssertionError("the last alphabet is answered or raises")
 
 
@@ -114,13 +121,7 @@ def _timed(
     prompt = found.symbols(round(lengths.prompt.mean()))
     started_s = time.monotonic()
     _sent(spec, form, endpoint, source, prompt, output_tokens=output)
-    return Survey(
-        alphabet=found.alphabet,
-        overhead_tokens=found.overhead_tokens,
-        tokens_per_symbol=found.tokens_per_symbol,
-        counts=found.counts,
-        single_s=time.monotonic() - started_s,
-    )
+    return replace(found, single_s=time.monotonic() - started_s)
 
 
 def _sent(
@@ -142,6 +143,10 @@ def _sent(
     if may_refuse and refusal.is_about_body:
         return None
     raise refusal.error
+
+
+def _is_simulated(answer: Answer | None) -> bool:
+    return answer is not None and SIMULATED in answer.headers
 
 
 def _prompt_tokens(answer: Answer, endpoint: Endpoint) -> int | None:

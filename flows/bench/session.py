@@ -64,7 +64,7 @@ class _Session:
         # a second of imports that would only delay the first send
         from flows.bench.judge import document_of, summary_of  # noqa: PLC0415
         from flows.bench.show import show_cell  # noqa: PLC0415
-        from flows.bench.show_server import show_queue_time  # noqa: PLC0415
+        from flows.bench.show_server import show_basis, show_queue_time  # noqa: PLC0415
 
         summary = summary_of(spec, files)
         document = document_of(summary, files)
@@ -72,6 +72,7 @@ class _Session:
         self.summaries.append(summary)
         self.documents.append(document)
         with _perhaps_read():
+            show_basis(self.console, document)
             show_cell(self.console, spec, summary)
             show_queue_time(self.console, document)
 

@@ -1,12 +1,24 @@
-"""What a person reads of the wait in the server: a number with how it was had, or why not."""
+"""What a person reads of the server: whether it is one, and how long requests waited in it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from catalog.quantity import format_value
+from catalog.quantity import Basis, format_value
 from flows.console import Console
+
+_NO_EVIDENCE: Final = (
+    "The rehearsal engine answered: its times are settings, so nothing below is evidence of "
+    "any runtime or hardware."
+)
+
+
+def show_basis(console: Console, document: Mapping[str, Any]) -> None:
+    """Say so where the rehearsal engine has answered; nothing where a server has."""
+    if document["basis"] == Basis.SIMULATION.value:
+        console.heading("SIMULATION")
+        console.paragraphs([_NO_EVIDENCE])
 
 
 def show_queue_time(console: Console, document: Mapping[str, Any]) -> None:

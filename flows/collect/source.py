@@ -13,7 +13,7 @@ from flows.collect.page import Page
 from flows.collect.parse import read
 from flows.collect.reading import Reading
 
-_SIMULATED = "x-runoff-rehearsal"
+SIMULATED = "x-runoff-rehearsal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def _best(found: Fetched, rivals: Iterable[KnownMetrics]) -> Source | None:
         runtime=best.runtime,
         release=best.release,
         is_known=False,
-        is_simulation=_SIMULATED in found.headers,
+        is_simulation=SIMULATED in found.headers,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from flows.bench.probe import survey
 from flows.errors import InfrastructureError
+from flows.rehearsal import Settings, start
 
 Answer = tuple[int, Any]
 
@@ -134,6 +135,21 @@ def test_every_endpoint_is_asked(spec_of):
         pytest.raises(InfrastructureError, match="HTTP 500: engine is dead"),
     ):
         survey(spec_of(endpoints=[good + "/v1/completions", bad + "/v1/completions"]))
+
+
+def test_one_rehearsal_engine_among_the_endpoints_makes_all_of_it_a_simulation(spec_of):
+    with (
+        served(lambda body: usage(len(body["prompt"]))) as other,
+        start(Settings.from_json({"identity": {"metrics": False}})) as engine,
+    ):
+        addresses = [other + "/v1/completions", engine.url + "/v1/completions"]
+        model = "rehearsal"
+        found = [
+            survey(spec_of(endpoints=chosen, model=model)).is_simulation
+            for chosen in (addresses[:1], addresses[1:], addresses, addresses[::-1])
+        ]
+
+    assert found == [False, True, True, True]
 
 
 @pytest.mark.parametrize(

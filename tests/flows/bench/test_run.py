@@ -79,6 +79,7 @@ def test_a_summary_is_made_from_the_files_alone(spec, tmp_path):
     assert summary.counts["measured"] == 70
     assert summary.clauses["ttft"].verdict == "holds"
     assert document["seed"] == 42
+    assert document["basis"] == "simulation"
     assert document["connections"][0]["connect_us"] > 0
     json.dumps(document, allow_nan=False)
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from catalog.quantity import Basis
-from flows.bench.show_server import show_queue_time
+from flows.bench.show_server import show_basis, show_queue_time
 from flows.collect.figure import Figure, Unavailable
 from flows.console import Console
 
@@ -42,3 +42,14 @@ def test_it_is_a_number_or_limits_or_the_reason_for_neither(p95, words, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert words in said
     assert "mean 100 ms" in said
+
+
+@pytest.mark.parametrize(
+    ("basis", "is_stamped"), [(Basis.SIMULATION, True), (Basis.MEASUREMENT, False)]
+)
+def test_only_what_the_rehearsal_engine_answered_is_stamped_simulation(
+    basis, is_stamped, capsys
+):
+    show_basis(Console(sys.stdout), {"basis": basis.value})
+
+    assert ("SIMULATION" in capsys.readouterr().out) is is_stamped
