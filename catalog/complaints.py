@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
@@ -31,15 +31,30 @@ _EXPECTED = {
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``Did you mean 'x'?`` for the nearest known word, else the known words."""
+    """``Did you mean 'x'?`` for the nearest known word, or those that hold it, else all."""
     words = sorted(known)
     lowered = {name.lower(): name for name in words}
     longer = [name for name in lowered if len(word) > 2 and name.startswith(word.lower())]
-    near = longer[:1] or difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    if near:
+    part = _bare(word)
+    near = (
+        longer[:1]
+        or difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+        or [name for name in lowered if len(part) > 1 and part in _bare(name)]
+    )
+    if len(near) == 1:
         return f"Did you mean {lowered[near[0]]!r}?"
-    shown = ", ".join(words[:_SHOWN]) + (", …" if len(words) > _SHOWN else "")
-    return f"Known: {shown}" if words else "None is known here"
+    if near:
+        return f"Did you mean one of {_listed([lowered[name] for name in near])}?"
+    return f"Known: {_listed(words)}" if words else "None is known here"
+
+
+def _bare(name: str) -> str:
+    """Letters and digits alone, since names differ most in what stands between them."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:_SHOWN]) + (", …" if len(words) > _SHOWN else "")
 
 
 def complaint(

@@ -254,5 +254,20 @@ def test_the_nearest_word_is_offered_else_all_of_them(word: str, answer: str) ->
     assert did_you_mean(word, ["bake", "b", "c"]) == answer
 
 
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("l4", "Did you mean one of maker-l4, maker-l40s?"),
+        ("H100", "Did you mean 'maker-h100-80gb'?"),
+        ("lama3", "Did you mean 'lab/Lama-3-8B-Instruct-2026'?"),
+        ("m", "Known: lab/Lama-3-8B-Instruct-2026, maker-h100-80gb, maker-l4, maker-l40s"),
+    ],
+)
+def test_a_part_of_a_name_finds_the_names_that_hold_it(word: str, answer: str) -> None:
+    known = ["maker-l4", "maker-l40s", "maker-h100-80gb", "lab/Lama-3-8B-Instruct-2026"]
+
+    assert did_you_mean(word, known) == answer
+
+
 def test_of_no_words_none_is_offered() -> None:
     assert did_you_mean("x", []) == "None is known here"
