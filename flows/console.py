@@ -93,6 +93,7 @@ class Console:
             )
         for row in table.rows:
             framed.add_row(*(_styled(cell) for cell in row))
+        self._write("")
         Rich(file=self._stream, highlight=False).print(framed)
 
     def _write(self, text: str) -> None:

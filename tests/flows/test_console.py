@@ -98,6 +98,14 @@ def test_no_color_leaves_a_terminal_without_colour(monkeypatch: pytest.MonkeyPat
     assert "\x1b[31m" not in written(Terminal())
 
 
+def test_a_table_stands_apart_from_what_is_above_it() -> None:
+    for stream in (io.StringIO(), Terminal()):
+        lines = [line.rstrip() for line in written(stream).splitlines()]
+
+        title = next(i for i, line in enumerate(lines) if line.startswith("Verdicts"))
+        assert lines[title - 1] == ""
+
+
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_text_of_a_file_is_never_markup_nor_an_escape_sequence(stream: io.StringIO) -> None:
     console = Console(stream)
