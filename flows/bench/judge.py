@@ -60,6 +60,8 @@ def _settings(spec: CellSpec, account: Mapping[str, Any]) -> CellSettings:
         output_tokens=output.maximum if output is not None and is_fixed else None,
         planned_requests=plan["requests"],
         cached_share=plan["shared_share"],
+        is_sharing_drawn=spec.content.dataset is None,
+        common_tokens=account["prompts"]["overhead_tokens"],
     )
 
 

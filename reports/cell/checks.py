@@ -222,11 +222,11 @@ def surroundings_problems(
             if requests:
                 seen = f"{requests:g} requests were on the server {when} the cell"
                 yield Problem(concern=Concern.NOT_DRAINED, seen=seen)
-    cached = _cached_share(columns, observed)
-    if cached is not None and cached > settings.cached_share + _CACHED_TOLERANCE:
+    cached, allowed = _cached_share(columns, observed), _allowed_share(columns, settings)
+    if cached is not None and cached > allowed + _CACHED_TOLERANCE:
         yield Problem(
-            concern=Concern.CACHED,
-            seen=f"{cached:.1%} of the prompt tokens, where {settings.cached_share:.1%} may be",
+            concern=Concern.CACHED if settings.is_sharing_drawn else Concern.PERHAPS_CACHED,
+            seen=f"{cached:.1%} of the prompt tokens, where {allowed:.1%} may be",
         )
     share = rtt_share_of_ttft(latency, observed)
     if share is not None and share > _NETWORK_SHARE:
@@ -240,6 +240,14 @@ def _cached_share(columns: RequestColumns, observed: Observed) -> float | None:
     told = (columns.cached_tokens != NULL) & (columns.prompt_tokens != NULL)
     prompt_tokens = int(columns.prompt_tokens[told].sum())
     return float(columns.cached_tokens[told].sum()) / prompt_tokens if prompt_tokens else None
+
+
+def _allowed_share(columns: RequestColumns, settings: CellSettings) -> float:
+    """Share of the prompt tokens that a cache may serve: declared, or around every prompt."""
+    told = columns.prompt_tokens[columns.prompt_tokens != NULL]
+    prompt_tokens = float(told.sum())
+    around = settings.common_tokens * len(told) / prompt_tokens if prompt_tokens else 0.0
+    return min(1.0, settings.cached_share + around)
 
 
 def rtt_ms_p50(observed: Observed) -> float | None:

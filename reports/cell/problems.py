@@ -49,6 +49,7 @@ class Concern(StrEnum):
     FOREIGN = "foreign traffic"
     NOT_DRAINED = "not drained"
     CACHED = "prompts were cached"
+    PERHAPS_CACHED = "prompts may have been cached"
     NETWORK = "network in TTFT"
 
 
@@ -62,6 +63,8 @@ VERDICTS: Final[Mapping[Concern, Verdict]] = {
     Concern.PROMPT_LENGTH: Verdict.INVALID,
     Concern.ARRIVALS: Verdict.INVALID,
     Concern.LITTLE: Verdict.INVALID,
+    Concern.FOREIGN: Verdict.INVALID,
+    Concern.CACHED: Verdict.INVALID,
     Concern.CAP: Verdict.CAP_BOUND,
     Concern.TREND: Verdict.NOT_STEADY,
 }
@@ -208,6 +211,10 @@ _TEXTS: Final[Mapping[Concern, tuple[str, str]]] = {
     Concern.CACHED: (
         "The prefix cache served more of the prompts than the contract lets it.",
         "Use another --seed, restart the server, or declare the sharing (--shared-prefix).",
+    ),
+    Concern.PERHAPS_CACHED: (
+        "The prefix cache served more of the prompts than their texts seem to share.",
+        "Restart the server before the cell, or turn its prefix cache off.",
     ),
     Concern.NETWORK: (
         "A good part of TTFT is the way to the server and back, not the server.",

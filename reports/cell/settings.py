@@ -50,8 +50,11 @@ class CellSettings:
         where lengths vary.
     planned_requests
         Warm-up and measured requests that the plan held; None for a cell by duration.
-    cached_share
-        Share of the prompts' tokens that the contract lets a prefix cache serve.
+    cached_share, is_sharing_drawn
+        Share of the prompts' tokens that the contract lets a prefix cache serve; known from
+        the draw, or estimated from recorded texts.
+    common_tokens
+        Tokens around every prompt, such as a chat template's, which any cache may serve.
     """
 
     slo: Slo
@@ -63,6 +66,8 @@ class CellSettings:
     output_tokens: int | None = None
     planned_requests: int | None = None
     cached_share: float = 0.0
+    is_sharing_drawn: bool = True
+    common_tokens: float = 0.0
 
     @property
     def is_closed(self) -> bool:

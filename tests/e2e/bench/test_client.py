@@ -182,6 +182,7 @@ def test_somebody_elses_requests_on_the_server_are_told(engine, bench):
     result = bench(server.url, concurrency=2, num_requests=50, output_tokens=32)
 
     assert {"foreign traffic", "not drained"} <= set(result.summary["problems"])
+    assert result.code == 7
     assert result.summary["server"]["requests_before"] == 3
     assert result.summary["server"]["foreign_peak"] >= 2
 

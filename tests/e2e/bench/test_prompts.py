@@ -32,6 +32,7 @@ def test_a_second_run_with_the_same_seed_is_told_to_have_hit_the_cache(engine, b
     other = bench(server.url, concurrency=4, num_requests=60, seed=43)
 
     assert "prompts were cached" in again.summary["problems"]
+    assert again.code == 7
     assert again.summary["server"]["prefix_hit_share"] > 0.5
     assert "another --seed" in again.said
     assert "prompts were cached" not in other.summary["problems"]

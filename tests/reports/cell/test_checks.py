@@ -7,6 +7,7 @@ import pytest
 
 from reports.cell import CellSettings, ClientHealth, Concern, Observed, ServerWatch, Slo, checks
 from reports.cell.latency import latencies
+from reports.cell.problems import VERDICTS, Verdict
 from reports.cell.steady import window_of
 from reports.stats.flight import Little
 
@@ -309,6 +310,29 @@ def test_prompts_served_from_a_cache_beyond_what_was_declared_are_told(
     found = checks.surroundings_problems(cell, latencies(cell), settings, observed)
 
     assert concerns(found) == ([Concern.CACHED] if told else [])
+
+
+def test_a_template_around_every_prompt_may_come_from_the_cache(cell_of):
+    cell = cell_of(range(9), cached_tokens=8)
+    around = CellSettings(slo=SLO, arrival="poisson", common_tokens=8)
+
+    assert (
+        concerns(checks.surroundings_problems(cell, latencies(cell), around, Observed())) == []
+    )
+
+
+def test_where_sharing_is_only_estimated_the_cache_is_told_and_voids_nothing(cell_of):
+    cell = cell_of(range(9), cached_tokens=8)
+    recorded = CellSettings(slo=SLO, arrival="poisson", is_sharing_drawn=False)
+    found = checks.surroundings_problems(cell, latencies(cell), recorded, Observed())
+
+    assert concerns(found) == [Concern.PERHAPS_CACHED]
+    assert Concern.PERHAPS_CACHED not in VERDICTS
+
+
+@pytest.mark.parametrize("concern", [Concern.CACHED, Concern.FOREIGN])
+def test_a_cell_that_a_cache_or_a_stranger_changed_is_invalid(concern):
+    assert VERDICTS[concern] == Verdict.INVALID
 
 
 @pytest.mark.parametrize(("rtt_us", "told"), [(4000, False), (6000, True)])
