@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import importlib.metadata
 import os
 import pkgutil
 import select
@@ -11,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -81,14 +82,14 @@ def run(arguments: list[str]) -> int:
 def application(words: Sequence[str]) -> Callable[..., object]:
     """The typer application; only the verb that was asked for is imported, unless help is."""
     app = typer.Typer(
-        help=_HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+        no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
     )
     known = verbs()
     asked = next((word for word in words if not word.startswith("-")), None)
     chosen = {asked: known[asked]} if asked in known else known
     for verb, name in chosen.items():
         _register(app, verb, verb_module(name))
-    app.callback()(_keep_verbs)
+    app.callback(help=_HELP, invoke_without_command=True)(_shared)
     return app
 
 
@@ -101,8 +102,20 @@ def _register(app: typer.Typer, verb: str, module: ModuleType) -> None:
     app.command(name=verb)(module.command)
 
 
-def _keep_verbs() -> None:
-    """Without a callback typer drops the verb's name when there is only one."""
+def _shared(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Show runoff's version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a bug, with any command.")
+    ] = False,
+) -> None:
+    """What stands before or beside every verb; without it typer drops a single verb's name."""
+    del debug  # taken out before, so that it may stand anywhere: here it is for --help
+    if version:
+        typer.echo(f"runoff {importlib.metadata.version('runoff')}")
+        raise typer.Exit
 
 
 def _unforeseen(error: Exception) -> int:

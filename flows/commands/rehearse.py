@@ -115,7 +115,7 @@ def command(
         data = overlaid(collected(like, source, assign or []), _nested(flags))
         _show_or_serve(Settings.from_json(data), show)
     except SettingsError as error:
-        raise UsageError("runoff rehearse", str(error), "--show prints every setting") from None
+        raise UsageError("rehearse", str(error), "--show prints every setting") from None
 
 
 def _show_or_serve(settings: Settings, show: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 import types
@@ -85,6 +86,19 @@ def test_a_bug_is_called_a_bug_and_its_traceback_comes_only_on_request(
 def test_an_unknown_verb_or_flag_is_a_usage_error(arguments, capsys):
     assert cli.run(arguments) == 2
     assert "No such" in capsys.readouterr().err
+
+
+def test_the_version_is_the_installed_ones(capsys):
+    assert cli.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"runoff {importlib.metadata.version('runoff')}\n"
+
+
+def test_options_beside_every_verb_are_in_the_help(capsys):
+    assert cli.run(["--help"]) == 0
+
+    said = capsys.readouterr().out
+    assert "--version" in said
+    assert "--debug" in said
 
 
 def test_a_new_verb_is_one_new_file(tmp_path, monkeypatch, capsys):
