@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import xllamacpp  # type: ignore[import-not-found]  # in the server's environment only
+import xllamacpp  # type: ignore[import-untyped]  # in the environment of the server and of tests
 
 INVALID_EXIT_CODE = 1
 FORCED_EXIT_CODE = 1
