@@ -101,7 +101,8 @@ def launch_request(
     if quantization is not None and variables.quantization is None:
         variables = replace(variables, quantization=quantization)
     release = candidate.version or runtime.newest
-    form = _form(candidate, places, runtime, release)
+    device_class = _device_class(candidate, catalog, local_class)
+    form = _form(candidate, places, runtime, release, device_class)
     return LaunchRequest(
         name=candidate.name,
         runtime=runtime.name,
@@ -110,7 +111,7 @@ def launch_request(
         variant=form.name,
         model=name,
         port=places.port,
-        device_class=_device_class(candidate, catalog, local_class),
+        device_class=device_class,
         served_model=places.served_model,
         checkpoint=_checkpoint(candidate, runtime),
         weight_bytes=_weight_bytes(model, weights),
@@ -227,14 +228,20 @@ def _checkpoint_name(
     )
 
 
-def _form(candidate: Candidate, places: Places, runtime: RuntimeFolder, release: str) -> Form:
+def _form(
+    candidate: Candidate,
+    places: Places,
+    runtime: RuntimeFolder,
+    release: str,
+    device_class: str,
+) -> Form:
     """The stated form, else the first of the stated mode (a stated image: container)."""
     if places.form is not None:
         return runtime.form(places.form)
     mode = places.mode
     if mode is None and candidate.image is not None:
         mode = "container"
-    return first_form(runtime, release, mode, f"candidate {candidate.name!r}")
+    return first_form(runtime, release, mode, device_class, f"candidate {candidate.name!r}")
 
 
 def _checkpoint(candidate: Candidate, runtime: RuntimeFolder) -> Checkpoint:

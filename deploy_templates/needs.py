@@ -96,7 +96,8 @@ def _addresses(setting: Setting) -> Iterator[Need]:
         yield Need(kind="address", name=address, reason="fetched by install.sh")
     is_simulation = setting.runtime.capabilities.simulation
     is_fetched = setting.location is None or setting.runtime.launch.loads_files
-    if request.checkpoint.kind == "hub" and is_fetched and not is_simulation:
+    is_named = request.checkpoint.kind == "hub" and is_fetched
+    if (is_named or setting.draft_is_fetched) and not is_simulation:
         yield Need(
             kind="address",
             name=setting.hub_endpoint or "the hub client's default address",
@@ -127,7 +128,7 @@ def _check_offline(setting: Setting, needs: Iterable[Need]) -> None:
     if (
         setting.in_container
         and image
-        and not image.startswith(f"{mirrors.registry}".rstrip("/"))
+        and not image.startswith(f"{mirrors.registry}".rstrip("/") + "/")
     ):
         _refuse(setting, f"image {image} is not under {mirrors.registry}", "an image there")
     texts = (*setting.request.extra_args, *setting.request.extra_env.values())

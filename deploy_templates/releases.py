@@ -31,7 +31,9 @@ R = TypeVar("R", bound=Ranged)
 F = TypeVar("F", bound=Formed)
 
 
-_RELEASE = re.compile(r"^[a-z]*(\d+(?:\.\d+)*)(?:rc(\d+))?(?:\.?post(\d+))?")
+_RELEASE = re.compile(
+    r"[a-z]*(\d+(?:\.\d+)*)(?:rc(\d+))?(?:\.?post(\d+))?(?:[+-][0-9A-Za-z.]+)?"
+)
 _NUMBERS = 5
 _NO_CANDIDATE = 10**9  # a final release comes after all its candidates
 
@@ -104,7 +106,7 @@ def known_release(runtime: str, versions: Sequence[str], asked: str) -> Release:
 
 def _place(version: str) -> tuple[int, ...] | None:
     """Numbers that put releases in order, candidates before and posts after; None without."""
-    match = _RELEASE.match(version)
+    match = _RELEASE.fullmatch(version)
     if match is None:
         return None
     numbers = [int(part) for part in match[1].split(".")]

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from deploy_templates.plan import Mode
 
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Amount = Annotated[float, Field(gt=0)]
 CheckpointKind = Literal["hub", "path", "dummy"]
 
 
@@ -47,29 +50,29 @@ class Variables:
     weights: str | None = None
     kv_cache: str | None = None
     quantization: str | None = None
-    max_model_len: int | None = None
-    memory_utilisation: float | None = None
-    kv_cache_gib: float | None = None
-    tensor_parallel: int | None = None
-    pipeline_parallel: int | None = None
-    data_parallel: int | None = None
-    expert_parallel: int | None = None
-    max_sequences: int | None = None
-    token_budget: int | None = None
-    context_per_slot: int | None = None
-    threads: int | None = None
+    max_model_len: Count | None = None
+    memory_utilisation: Share | None = None
+    kv_cache_gib: Amount | None = None
+    tensor_parallel: Count | None = None
+    pipeline_parallel: Count | None = None
+    data_parallel: Count | None = None
+    expert_parallel: Count | None = None
+    max_sequences: Count | None = None
+    token_budget: Count | None = None
+    context_per_slot: Count | None = None
+    threads: Count | None = None
     prefix_caching: bool | None = None
     chunked_prefill: bool | None = None
     attention_backend: str | None = None
     seed: int | None = None
     dummy_weights: bool | None = None
     eager: bool | None = None
-    stream_interval: int | None = None
+    stream_interval: Count | None = None
     generation_config: Literal["engine", "model"] | None = None
     draft_model: str | None = None
-    draft_tokens: int | None = None
+    draft_tokens: Count | None = None
     draft_method: str | None = None
-    offload_gib: float | None = None
+    offload_gib: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from catalog.schema.device import DeviceClass
 from catalog.schema.fields import Flag, Real, Strict, Whole
 from deploy_templates.observables import ANSWERED, OBSERVABLES
 from deploy_templates.plan import (
@@ -99,6 +100,7 @@ class Form(Strict):
     ``command`` are templates of the words before the flags; ``program`` is what a process
     calls by name; ``scripts`` are files of the runtime's folder that the command runs;
     ``addresses`` are places that its install step fetches from beside images and packages.
+    ``device_classes`` are those that its build computes on (empty: all of the runtime's).
     """
 
     name: str
@@ -108,10 +110,15 @@ class Form(Strict):
     program: str = ""
     scripts: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
     since: str | None = None
     until: str | None = None
     removed: str | None = None
     threats: tuple[str, ...] = ()
+
+    def computes_on(self, device_class: str) -> bool:
+        """Whether its build makes use of a device of this class."""
+        return not self.device_classes or device_class in self.device_classes
 
 
 class Always(Span):
@@ -290,7 +297,8 @@ class Launch(Strict):
 
     ``loads_files``: the engine fetches nothing by a hub's name. ``slots``: each sequence has a
     context of its own, allocated up front. ``refused_arguments`` are flags that no candidate
-    may pass by itself, with the reason; ``verified`` are releases that were really run, or
+    may pass by itself, with the reason; ``other_flags`` are flags of the engine that begin as
+    a managed one does and are none of it; ``verified`` are releases that were really run, or
     whose declared flags were compared.
     """
 
@@ -312,6 +320,7 @@ class Launch(Strict):
     phases: tuple[Phase, ...] = ()
     threats: tuple[str, ...] = ()
     refused_arguments: dict[str, str] = Field(default_factory=dict)
+    other_flags: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 

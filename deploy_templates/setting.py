@@ -17,6 +17,7 @@ from deploy_templates.words import Context, word
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a container, published on loopback only
 DRAFT_FOLDER = "/draft"
+FILE_ENDING = ".gguf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +128,27 @@ class Setting:
     def draft_argument(self) -> str | None:
         """The draft model as the engine sees it."""
         draft = self.request.variables.draft_model
-        is_path = draft is not None and draft.startswith("/")
-        return self.seen(draft, DRAFT_FOLDER) if draft and is_path else draft
+        if draft is None or self.draft_is_fetched:
+            return draft
+        if self.runtime.launch.loads_files and not draft.endswith(FILE_ENDING):
+            raise CatalogError(
+                f"{self.where}, draft_model",
+                f"{self.runtime.name} loads a file and fetches {draft!r} from nowhere",
+                f"Give the path of a {FILE_ENDING} file",
+            )
+        return self.seen(draft, DRAFT_FOLDER)
+
+    @property
+    def draft_is_fetched(self) -> bool:
+        """Whether the engine fetches a draft model by its hub's name."""
+        draft = self.request.variables.draft_model
+        is_path = draft is None or draft.startswith("/") or self.runtime.launch.loads_files
+        return not is_path
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the engine asks the hub for anything."""
+        return self.location is None or self.draft_is_fetched
 
     def seen(self, path: str, folder: str) -> str:
         """A path of the host as the server sees it."""
@@ -211,6 +231,7 @@ class Setting:
             "checkpoint_kind": request.checkpoint.kind,
             "location": self.location,
             "is_local": self.location is not None,
+            "fetches": self.fetches,
             "device_class": request.device_class,
             "form": self.form.name,
             "mode": self.form.mode,
@@ -252,8 +273,10 @@ def setting_of(request: LaunchRequest, runtime: RuntimeFolder) -> Setting:
     return Setting(request=request, runtime=runtime, release=release, form=form, pin=pin)
 
 
-def first_form(runtime: RuntimeFolder, version: str, mode: Mode | None, where: str) -> Form:
-    """The runtime's first form of that mode (of any, if None) which the release has.
+def first_form(
+    runtime: RuntimeFolder, version: str, mode: Mode | None, device_class: str, where: str
+) -> Form:
+    """The runtime's first form of that mode (of any, if None) for the release and device.
 
     Raises
     ------
@@ -261,13 +284,16 @@ def first_form(runtime: RuntimeFolder, version: str, mode: Mode | None, where: s
         If the release is not known or is not started in that mode; with the modes it has.
     """
     release = release_of(runtime, version)
-    there = [form for form in runtime.launch.forms if release.covers(form)]
+    forms = runtime.launch.forms
+    there = [form for form in forms if release.covers(form) and form.computes_on(device_class)]
     for form in there:
         if mode is None or form.mode == mode:
             return form
     modes = ", ".join(dict.fromkeys(form.mode for form in there))
     raise CatalogError(
-        where, f"{runtime.name} {version} is not started as {mode}", f"Its modes are {modes}"
+        where,
+        f"{runtime.name} {version} is not started as {mode or 'anything'} on {device_class}",
+        f"Its modes are {modes}" if modes else "Choose another runtime, release or device",
     )
 
 
@@ -280,7 +306,7 @@ def release_of(runtime: RuntimeFolder, version: str) -> Release:
 def _form(request: LaunchRequest, runtime: RuntimeFolder, release: Release) -> Form:
     where = f"candidate {request.name!r}"
     if request.variant is None:
-        return first_form(runtime, request.version, request.mode, where)
+        return first_form(runtime, request.version, request.mode, request.device_class, where)
     form = runtime.form(request.variant)
     if not release.covers(form):
         reason = form.removed or f"it is from {form.since or '…'} to {form.until or '…'}"
@@ -288,6 +314,13 @@ def _form(request: LaunchRequest, runtime: RuntimeFolder, release: Release) -> F
             where,
             f"{runtime.name} {release.asked} has no form {form.name!r}: {reason}",
             "Choose another form or release",
+        )
+    if not form.computes_on(request.device_class):
+        raise CatalogError(
+            where,
+            f"{runtime.name} as {form.name!r} does not compute on {request.device_class}: "
+            f"it is built for {', '.join(form.device_classes)}",
+            "Choose another form",
         )
     return form
 

@@ -35,7 +35,10 @@ def request_for(name: str, version: str, form: str) -> LaunchRequest:
         variant=form,
         model="org/model",
         port=8000,
-        device_class=folder.capabilities.devices[0].device_class,
+        device_class=(
+            *folder.form(form).device_classes,
+            folder.capabilities.devices[0].device_class,
+        )[0],
         checkpoint=Checkpoint(kind="path", location="/models/model.gguf", sha256="0" * 64),
         image="site/image:1",
         variables=Variables(),
@@ -250,6 +253,108 @@ SEEN = [
     ),
     ("vllm", "CUDA driver version is insufficient for CUDA runtime", "CUDA driver too old"),
     ("rehearsal", "port 18190 cannot be opened: Address already in use", "port in use"),
+    ("rehearsal", "settings.json is not JSON: Expecting value", "settings refused"),
+    ("rehearsal", "/usr/bin/python3: No module named flows", "runoff not installed there"),
+    (
+        "llama_server",
+        "ggml_gallocr_reserve_n_impl: failed to allocate CUDA0 buffer of size 313524224",
+        "out of memory",
+    ),
+    (
+        "llama_server",
+        "allocating 14204.00 MiB on device 0: cudaMalloc failed: out of memory",
+        "out of memory",
+    ),
+    (
+        "llama_server",
+        "ggml_cuda_init: CUDA driver version is insufficient for CUDA runtime version",
+        "CUDA driver too old",
+    ),
+    (
+        "llama_server",
+        "llama_model_load_from_file_impl: failed to load model",
+        "model not loaded",
+    ),
+    ("llama_server", "srv main: exiting due to model loading error", "start given up"),
+    *(
+        (name, line, error)
+        for name in ("vllm", "vllm_cpu", "sglang")
+        for line, error in (
+            ("server.py: error: unrecognized arguments: --bogus", "unknown flag"),
+            ("OSError: [Errno 98] Address already in use", "port in use"),
+            ("huggingface_hub.errors.GatedRepoError: 403 Client Error", "gated model"),
+            ("OSError: m does not appear to have a file named config.json", "model not found"),
+        )
+    ),
+    *(
+        (name, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate", "out of memory")
+        for name in ("vllm", "sglang")
+    ),
+    *(
+        (name, line, error)
+        for name in ("vllm", "vllm_cpu")
+        for line, error in (
+            (
+                "RuntimeError: Engine core initialization failed. See root cause above.",
+                "engine failed to start",
+            ),
+            (
+                "ValueError: To serve at least one request with the model's max seq len (8192)",
+                "KV cache too small for the length",
+            ),
+            ("User-specified max_model_len (9999) is greater than the", "context too long"),
+        )
+    ),
+    (
+        "vllm",
+        (
+            "ValueError: Free memory on device cuda:0 (2.1/79.1 GiB) on startup is less than "
+            "desired GPU memory utilization (0.9, 71.2 GiB)."
+        ),
+        "memory taken by others",
+    ),
+    (
+        "vllm",
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8",
+        "device too old for the precision",
+    ),
+    (
+        "vllm_cpu",
+        (
+            "ValueError: Available memory on node 0 (2.1/22.9 GiB) on startup is less than "
+            "desired CPU memory utilization (0.9, 20.6 GiB)."
+        ),
+        "memory taken by others",
+    ),
+    (
+        "vllm_cpu",
+        (
+            "ValueError: Available memory on node 0 (2.1/22.9 GiB) on kv cache allocation is "
+            "less than requested memory for kv (4.0 GiB)."
+        ),
+        "no memory for the KV cache",
+    ),
+    (
+        "vllm_cpu",
+        "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate",
+        "out of memory",
+    ),
+    (
+        "vllm_cpu",
+        (
+            "WARNING [cpu.py:667] Failed to import from vllm._C: ImportError('libnuma.so.1: "
+            "cannot open shared object file: No such file or directory')"
+        ),
+        "system library missing",
+    ),
+    (
+        "vllm_cpu",
+        "RuntimeError: operator torchvision::nms does not exist",
+        "a package for another torch",
+    ),
+    ("sglang", "Exception: Capture cuda graph failed: CUDA error", "graph capture failed"),
+    ("sglang", "CUDA driver version is insufficient for CUDA runtime", "CUDA driver too old"),
+    ("sglang", "Scheduler hit an exception: Traceback (most recent call", "engine failed"),
 ]
 
 
@@ -263,6 +368,33 @@ def test_a_line_of_an_engine_is_known_for_what_it_means(
     assert first.error == error
     assert first.means
     assert first.do
+
+
+@pytest.mark.parametrize("name", ["llama_server", "rehearsal", "sglang", "vllm", "vllm_cpu"])
+def test_every_failure_of_an_engine_that_was_run_or_read_has_a_line_of_its_own(
+    name: str,
+) -> None:
+    shown = {error for runtime, _, error in SEEN if runtime == name}
+
+    assert [one.error for one in FOLDERS[name].launch.failures if one.error not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("vllm", "WARNING [parallel.py:750] Address already in use. Retrying with a new port."),
+        ("vllm", "INFO Port 29500 is already in use, trying port 29501"),
+        ("vllm_cpu", "WARNING Failed to import from vllm._C_AVX2: ImportError('no AVX2')"),
+        (
+            "llama_server",
+            "ggml_cuda_host_malloc: failed to allocate 16 MiB of pinned memory: out of memory",
+        ),
+    ],
+)
+def test_a_warning_with_which_an_engine_goes_on_is_no_failure(name: str, line: str) -> None:
+    found = [one.error for one in FOLDERS[name].launch.failures if re.search(one.pattern, line)]
+
+    assert found == []
 
 
 LOADING = [

@@ -64,6 +64,10 @@ def test_settings_are_taken_by_our_names_and_by_the_engines_own() -> None:
         ({"max_sequence": 4}, "Did you mean 'max_sequences'"),
         ({"max_sequences": "4"}, r"settings\.max_sequences: '4' does not do"),
         ({"seed": True}, r"settings\.seed: True does not do"),
+        ({"memory_utilisation": 90}, r"settings\.memory_utilisation: 90 does not do"),
+        ({"max_model_len": -1}, r"settings\.max_model_len: -1 does not do"),
+        ({"max_sequences": 0}, r"settings\.max_sequences: 0 does not do"),
+        ({"kv_cache_gib": 0}, r"settings\.kv_cache_gib: 0 does not do"),
         ({"cpus": "0,1"}, r"settings\.cpus: '0,1' does not do"),
         ({"mode": "magic"}, r"settings\.mode"),
         ({"form": "magic"}, "no form 'magic'"),
@@ -123,6 +127,13 @@ def test_a_stated_context_per_slot_takes_the_place_of_the_implied_length() -> No
     plan = render(request_of(stated), FOLDERS["llama_server"])
 
     assert plan.controlled["context_per_slot"].rendered == ("--ctx-size", "8192")
+
+
+def test_a_gpu_gets_a_form_that_computes_on_it() -> None:
+    stated = campaign(runtime="llama_server", checkpoint="/m.gguf")
+
+    assert request_of(stated).device_class == "cuda"
+    assert request_of(stated).variant == "binary"
 
 
 def test_an_image_of_the_candidates_own_is_started_as_a_container() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import CatalogError
+from deploy_templates.clashes import managed_flags, plain_flag
 from deploy_templates.plan import LaunchPlan
 from deploy_templates.registry import shipped_runtimes
 from deploy_templates.render import render
@@ -191,6 +192,18 @@ def test_every_metric_is_one_that_the_release_names(name: str, version: str) -> 
     ]
 
     assert missing == []
+
+
+@pytest.mark.parametrize(("name", "version"), RECORDS, ids=lambda part: part)
+def test_a_flag_of_the_release_is_not_taken_for_another_one_shortened(
+    name: str, version: str
+) -> None:
+    launch = FOLDERS[name].launch
+    managed, refused = managed_flags(launch), launch.refused_arguments
+    for flag in json.loads(RECORDS[name, version].read_text())["flags"]:
+        if plain_flag(flag) not in managed and flag not in refused:
+            request = request_for(name, version, Variables())
+            assert render(replace(request, extra_args=(flag,)), FOLDERS[name])
 
 
 @pytest.mark.parametrize(("name", "version"), RECORDS, ids=lambda part: part)

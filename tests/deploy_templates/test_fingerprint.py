@@ -121,7 +121,6 @@ def test_all_that_can_move_a_number_changes_it() -> None:
         "version": "0.27.1",
         "mode": "container",
         "model": "org/other",
-        "device_class": "rocm",
         "checkpoint": Checkpoint(kind="path", location="/m", sha256="1" * 64),
         "cpus": (0, 1),
         "devices": (0,),
@@ -131,8 +130,9 @@ def test_all_that_can_move_a_number_changes_it() -> None:
     seen = {fingerprint(replace(CLOUD, **{field: value})) for field, value in changes.items()}
     image = replace(CLOUD, mode="container")
     seen |= {fingerprint(CLOUD), fingerprint(replace(image, image="site/own:1"))}
+    seen |= {fingerprint(replace(image, device_class="rocm"))}
 
-    assert len(seen) == len(changes) + 2
+    assert len(seen) == len(changes) + 3
 
 
 def test_the_content_of_a_checkpoint_is_its_digest_not_its_folder() -> None:

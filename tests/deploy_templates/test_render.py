@@ -16,6 +16,10 @@ from deploy_templates.runtime_folder import load_runtime_folder
 
 LLAMA = load_runtime_folder("llama_server")
 REHEARSAL = load_runtime_folder("rehearsal")
+VLLM = load_runtime_folder("vllm")
+CLOUD = LaunchRequest(
+    name="B", runtime="vllm", version="0.33.0", mode="venv", model="org/model", port=8000
+)
 HERE = LaunchRequest(
     name="here",
     runtime="llama_server",
@@ -60,6 +64,18 @@ def test_the_embedded_server_is_the_default_of_its_own_environment() -> None:
 def test_a_form_that_a_release_lacks_is_refused_with_its_reason() -> None:
     with pytest.raises(CatalogError, match="b11549 has no form 'built'"):
         render(replace(HERE, version="b11549", mode="venv", variant="built"), LLAMA)
+
+
+@pytest.mark.parametrize("form", ["embedded", "built"])
+def test_a_build_for_cpus_is_not_started_for_a_gpu(form: str) -> None:
+    version = {"embedded": "b11549", "built": "b11434"}[form]
+    stated = replace(HERE, version=version, mode="venv", device_class="cuda")
+    for request in (replace(stated, variant=form), stated):
+        with pytest.raises(CatalogError, match="on cuda"):
+            render(request, LLAMA)
+
+    image = render(replace(stated, mode="container"), LLAMA)
+    assert f"ghcr.io/ggml-org/llama.cpp:server-cuda-{version}" in image.argv
 
 
 def test_a_program_of_the_host_is_called_where_it_lies() -> None:
@@ -129,6 +145,7 @@ def test_an_unasked_variable_that_is_not_reported_is_a_threat() -> None:
         (("-np", "2"), "max_sequences"),
         (("--cache-prompt",), "prefix_caching"),
         (("--no-cache-prompt",), "prefix_caching"),
+        (("-t2",), "threads"),
     ],
 )
 def test_an_argument_for_a_controlled_variable_is_refused(
@@ -138,7 +155,9 @@ def test_an_argument_for_a_controlled_variable_is_refused(
         render(replace(HERE, extra_args=arguments), LLAMA)
 
 
-@pytest.mark.parametrize("argument", ["--port", "--host=0.0.0.0", "--metrics", "-m"])
+@pytest.mark.parametrize(
+    "argument", ["--port", "--host=0.0.0.0", "--metrics", "-m", "--gpt-oss-20b-default"]
+)
 def test_an_argument_that_the_launch_itself_sets_is_refused(argument: str) -> None:
     with pytest.raises(CatalogError, match="is set by the launch"):
         render(replace(HERE, extra_args=(argument,)), LLAMA)
@@ -149,7 +168,36 @@ def test_a_managed_variable_of_the_environment_is_refused() -> None:
         render(replace(HERE, extra_env={"LLAMA_ARG_CTX_SIZE": "64"}), LLAMA)
 
 
-@pytest.mark.parametrize("name", ["HF_TOKEN", "MY_SECRET", "SERVICE_API_KEY"])
+@pytest.mark.parametrize("name", ["LD_PRELOAD=x", "A$(id)", "", "ONE TWO", "9A"])
+def test_what_is_no_name_of_the_environment_is_refused(name: str) -> None:
+    with pytest.raises(CatalogError, match="is no name of the environment"):
+        render(replace(HERE, extra_env={name: "1"}), LLAMA)
+
+
+def test_a_text_that_no_process_can_be_given_is_refused() -> None:
+    with pytest.raises(CatalogError, match="extra_args, 1: it holds a NUL"):
+        render(replace(HERE, extra_args=("--poll", "0\0")), LLAMA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hf_" + "a1" * 17,
+        "sk-proj-" + "Ab9_" * 8,
+        "ghp_" + "x" * 36,
+        "AKIA" + "Q" * 16,
+        "https://me:hush@site.example/x",
+    ],
+)
+def test_a_value_that_looks_like_a_secret_is_not_written_into_a_plan(text: str) -> None:
+    for change in ({"extra_args": ("--note", text)}, {"extra_env": {"NOTE": text}}):
+        with pytest.raises(CatalogError, match="looks like a secret") as caught:
+            render(replace(HERE, **change), LLAMA)
+
+        assert text not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["HF_TOKEN", "MY_SECRET", "SERVICE_API_KEY", "OPENAI_KEY"])
 def test_a_secret_is_not_written_into_a_plan(name: str) -> None:
     with pytest.raises(CatalogError, match="would be written into the plan") as caught:
         render(replace(HERE, extra_env={name: "hush"}), LLAMA)
@@ -232,6 +280,46 @@ def test_a_site_without_network_reaches_no_other_address() -> None:
             render(replace(request, extra_args=("--look-up", extra)), LLAMA)
 
     assert render(replace(request, extra_args=("--look-up", "http://127.0.0.1:1")), LLAMA)
+
+
+def test_a_site_without_network_fetches_no_draft_model_either() -> None:
+    weights = Checkpoint(kind="path", location="/models/m", sha256="0" * 64)
+    mirrors = Mirrors(package_index="/srv/wheels")
+    request = replace(CLOUD, checkpoint=weights, offline=True, mirrors=mirrors)
+    draft = Variables(draft_model="org/draft", draft_tokens=3)
+
+    assert render(request, VLLM).env["HF_HUB_OFFLINE"] == "1"
+    with pytest.raises(CatalogError, match=r"default address would be needed.*mirrors\.hub"):
+        render(replace(request, variables=draft), VLLM)
+    lying = render(replace(request, variables=replace(draft, draft_model="/d/draft")), VLLM)
+    assert not [need for need in lying.needs if need.reason == "model hub"]
+
+
+def test_a_draft_model_by_name_is_fetched_though_the_weights_lie_here() -> None:
+    weights = Checkpoint(kind="path", location="/models/m", sha256="0" * 64)
+    variables = Variables(draft_model="org/draft", draft_tokens=3)
+    plan = render(replace(CLOUD, checkpoint=weights, variables=variables), VLLM)
+
+    assert "HF_HUB_OFFLINE" not in plan.env
+    assert [need.reason for need in plan.needs if need.kind == "address"][-1] == "model hub"
+
+
+def test_an_engine_that_loads_files_refuses_a_draft_model_by_name() -> None:
+    draft = replace(HERE.variables, draft_model="org/draft", draft_tokens=3)
+
+    with pytest.raises(
+        CatalogError, match=r"'org/draft' from nowhere\. Give the path of a \.gguf"
+    ):
+        render(replace(HERE, variables=draft), LLAMA)
+
+
+def test_an_image_of_another_registry_of_similar_name_is_another_registry() -> None:
+    mirrors = Mirrors(registry="registry.site")
+    request = replace(HERE, mode="container", offline=True, mirrors=mirrors)
+
+    assert render(replace(request, image="registry.site/own:1"), LLAMA)
+    with pytest.raises(CatalogError, match=r"is not under registry\.site"):
+        render(replace(request, image="registry.site.elsewhere.example/own:1"), LLAMA)
 
 
 def test_a_mirror_of_the_registry_stands_in_front_of_the_image() -> None:
