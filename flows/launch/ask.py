@@ -139,7 +139,7 @@ def fetched(address: Address, path: str, timeout_s: float) -> Answer | None:
     try:
         ask.send(path)
         while (answer := ask.answer()) is None and monotonic() < until_s:
-            ask.wait(until_s - monotonic())
+            ask.wait(max(0.0, until_s - monotonic()))
     except NoAnswerError:
         return None
     finally:

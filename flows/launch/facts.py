@@ -68,7 +68,9 @@ class Stopped:
 
     ``signals`` are those that it took; empty for one that had died before. ``exit_code`` is
     the leader's, or minus the signal that ended it. ``port_is_free`` is false where somebody
-    else has taken the port since. ``cleanup`` says what went wrong in the plan's cleanup.
+    else has taken the port since. ``log`` is compressed (``.zst``) and without secrets; a plain
+    one is as the server wrote it, where the disk was full or the file gone. ``cleanup`` says
+    what went wrong in the plan's cleanup.
     """
 
     exit_code: int

@@ -2,7 +2,8 @@
 
 ``finally`` does not run on SIGKILL, on a lost terminal or out of memory. The guard holds one
 end of a pipe whose other end only the launcher keeps open, and sleeps; the pipe's end without
-a word is the launcher's death. ``python -P -m flows.launch.guard DESCRIPTOR ORDERS``.
+a word is the launcher's death. It is on duty before the server exists, knowing it by its mark,
+and is told the leader's id afterwards. ``python -P -m flows.launch.guard DESCRIPTOR ORDERS``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Self
 
 from flows.launch.clock import SystemClock
@@ -23,6 +24,8 @@ from flows.launch.processes import Family
 
 CLEANUP_S: Final = 60.0
 _DISMISSED: Final = b"."
+_READ_BYTES: Final = 4096
+_BIRTH_S: Final = 0.1  # a server whose launcher died at its start becomes itself meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ class Guard:
     """A guard on duty, seen from the launcher, whose environment it shares."""
 
     def __init__(self, orders: Orders) -> None:
+        self._is_dismissed = False
         lease, self._lease = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -72,12 +76,22 @@ class Guard:
         """Whether it lives."""
         return self._process.poll() is None
 
+    def follow(self, leader: int) -> None:
+        """Tell it the leader, whose group and session are the server's without a mark too."""
+        self._say(b"%d\n" % leader)
+
     def dismiss(self) -> None:
-        """Tell it that all is over, and wait until it has gone."""
-        with suppress(BrokenPipeError):
-            os.write(self._lease, _DISMISSED)
+        """Tell it that all is over, and wait until it has gone; nothing the second time."""
+        if self._is_dismissed:
+            return
+        self._is_dismissed = True
+        self._say(_DISMISSED)
         os.close(self._lease)
         self._process.wait()
+
+    def _say(self, words: bytes) -> None:
+        with suppress(BrokenPipeError):
+            os.write(self._lease, words)
 
 
 def run_cleanup(cleanup: Sequence[str], env: Mapping[str, str]) -> str | None:
@@ -101,8 +115,14 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     lease, orders = int(arguments[0]), Orders.read(arguments[1])
-    if os.read(lease, 1) != _DISMISSED:
-        end(orders.family, orders.manner, SystemClock())
+    said = b""
+    while not said.endswith(_DISMISSED) and (words := os.read(lease, _READ_BYTES)):
+        said += words
+    if not said.endswith(_DISMISSED):
+        clock = SystemClock()
+        clock.sleep(0 if said else _BIRTH_S)
+        leader = int(said) if said else orders.family.leader
+        end(replace(orders.family, leader=leader), orders.manner, clock)
         run_cleanup(orders.cleanup, os.environ)
     return 0
 

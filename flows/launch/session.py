@@ -20,7 +20,7 @@ from flows.launch.guard import Guard, Orders, run_cleanup
 from flows.launch.layout import FACTS_NAME
 from flows.launch.log import short
 from flows.launch.ports import listeners
-from flows.launch.processes import described, killed_for_memory
+from flows.launch.processes import Family, described, killed_for_memory
 from flows.launch.seal import seal
 from flows.launch.secrets import Secrets
 from flows.launch.watch import LogWatch
@@ -131,7 +131,7 @@ class Session:
             signals=ended.signals,
             duration_ns=ended.duration_ns,
             port_is_free=self._port_becomes_free(),
-            log=str(seal(self.child.log, self.secrets)),
+            log=self._sealed(),
             cleanup=cleanup,
         )
 
@@ -143,6 +143,13 @@ class Session:
             f"after {', '.join(ended.signals)} still there: {who}",
             "What SIGKILL does not end waits for a driver or a disk: restart the host",
         )
+
+    def _sealed(self) -> str:
+        """The sealed log's path; where the disk does not take it, that of the log as it was."""
+        try:
+            return str(seal(self.child.log, self.secrets))
+        except OSError:
+            return str(self.child.log)
 
     def _port_becomes_free(self) -> bool:
         until_ns = self.clock.monotonic_ns() + round(_PORT_S * 1e9)
@@ -157,7 +164,7 @@ class Session:
         return 0 if now is None or self.memory_kills is None else now - self.memory_kills
 
 
-def orders_of(plan: LaunchPlan, child: Child) -> Orders:
+def orders_of(plan: LaunchPlan, family: Family) -> Orders:
     """What the guard has to do if we die."""
     manner = steps(plan.stop.signal, plan.stop.grace_s, plan.stop.second_signal)
-    return Orders(family=child.family, manner=manner, cleanup=plan.cleanup)
+    return Orders(family=family, manner=manner, cleanup=plan.cleanup)

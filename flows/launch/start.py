@@ -94,14 +94,17 @@ def _started(
     log, env = folder / LOG_NAME, inherited(plan, environment)
     mark = f"{plan.fingerprint[:8]}-{os.getpid()}-{clock.monotonic_ns()}"
     seen = {**environment_of(plan, environment, secrets), MARK: mark}
+    marked = Family(leader=NO_LEADER, mark=mark)
     child: process.Child | None = None
+    guard = Guard(orders_of(plan, marked))
     try:
         child = process.start(plan.argv, working, log=log, env=seen, clock=clock)
-        guard = Guard(orders_of(plan, child))
+        guard.follow(child.pid)
     except BaseException:
-        end(Family(leader=NO_LEADER, mark=mark), KILL, clock)
+        end(marked, KILL, clock)
         if child is not None:
             child.reap()
+        guard.dismiss()
         raise
     return Session(
         plan=plan,

@@ -291,3 +291,49 @@ def test_a_server_does_not_outlive_whoever_launched_it(
     assert (launcher.stdout, launcher.returncode) == ("ready\n", -number)
     assert family.members() == ()
     assert listeners(plan.host, plan.port) == ()
+
+
+DYING = """
+import os
+from unittest.mock import patch
+
+patch("{moment}", side_effect=lambda *_, **__: os.kill(os.getpid(), 9)).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "moment", ["flows.launch.child.Child", "flows.launch.guard.Guard.follow"]
+)
+def test_a_launcher_killed_in_the_moment_of_the_start_leaves_no_server(
+    moment: str,
+    script_plan: Callable[..., LaunchPlan],
+    command_lines: Callable[[], list[str]],
+    tmp_path: Path,
+) -> None:
+    plan = script_plan("signal.signal(15, signal.SIG_IGN)")
+    stop = Stop(signal="SIGTERM", grace_s=0.2, second_signal="SIGKILL")
+    (tmp_path / "plan.json").write_text(replace(plan, stop=stop).text())
+    words = [str(tmp_path / "plan.json"), str(tmp_path / "launch"), "9"]
+    dying = DYING.format(moment=moment)
+    launcher = subprocess.run(
+        [sys.executable, "-c", dying + LAUNCHER, *words], check=False, timeout=60
+    )
+    until_s = time.monotonic() + 30
+    mine = f"server.py {plan.port}"
+    while any(mine in line for line in command_lines()) and time.monotonic() < until_s:
+        time.sleep(0.02)
+
+    assert launcher.returncode == -signal.SIGKILL
+    assert not [line for line in command_lines() if mine in line]
+
+
+def test_a_log_that_cannot_be_compressed_is_kept_as_it_was(
+    script_plan: Callable[..., LaunchPlan], started: Callable[..., Running], tmp_path: Path
+) -> None:
+    running = started(script_plan("print('kept', flush=True)"))
+    (tmp_path / "launch" / "server.log.zst").mkdir()
+    stopped = running.stop()
+
+    assert stopped.log == str(tmp_path / "launch" / "server.log")
+    assert Path(stopped.log).read_text() == "kept\n"
+    assert running.stop() == stopped
