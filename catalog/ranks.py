@@ -33,7 +33,7 @@ def ranked(verdicts: Sequence[Verdict], commitments: Sequence[str]) -> tuple[Ver
 def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict | None:
     """The cheapest best case at the contract's precision.
 
-    Ties within 2% go to fewer devices, then to the lower hourly price. Where no price is
+    Ties within 2% go to fewer devices, the lower hourly price, fewer ranks. Where no price is
     known, the most output tokens per machine-hour wins. Prices in another currency than the
     screen's (dollars where any is in dollars) are as good as unknown.
     """
@@ -42,7 +42,7 @@ def primary(passing: Sequence[Verdict], commitments: Sequence[str]) -> Verdict |
     if priced:
         least = min(_cost(v) for v in priced)
         tied = [v for v in priced if _cost(v) <= least * (1 + TIE_SHARE)]
-        return min(tied, key=lambda v: (_devices(v), v.hourly or 0.0, _cost(v)))
+        return min(tied, key=_preference)
     if not able:
         return None
     most = max(v.best_tokens_per_hour or 0.0 for v in able)
@@ -63,6 +63,12 @@ def _competes(verdict: Verdict, commitments: Sequence[str]) -> bool:
 
 def _cost(verdict: Verdict) -> float:
     return verdict.cost if verdict.cost is not None else float("inf")
+
+
+def _preference(verdict: Verdict) -> tuple[int, float, int, float]:
+    """What decides among ties; fewer ranks last, as cost-inefficient points to such a sibling."""
+    ranks = verdict.tensor_parallel or 1
+    return _devices(verdict), verdict.hourly or 0.0, ranks, _cost(verdict)
 
 
 def _devices(verdict: Verdict) -> int:

@@ -306,4 +306,6 @@ def _tie_breaker(primary: Verdict, second: Verdict) -> str:
         return "fewer devices"
     if primary.hourly != second.hourly:
         return "the lower hourly price"
+    if (primary.tensor_parallel or 1) != (second.tensor_parallel or 1):
+        return "fewer ranks"
     return "the lower best case"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import signal
 import subprocess
 import sys
@@ -48,6 +49,12 @@ def run_shards(
     measured; a second one kills them. Raises InfrastructureError where a shard wrote no
     raw file.
     """
+    if not hasattr(select, "epoll"):
+        raise InfrastructureError(
+            "the load process",
+            f"{sys.platform} has no epoll, by which it reads with the kernel's own time stamps",
+            "Run the load on a Linux host",
+        )
     processes: list[subprocess.Popen[bytes]] = []
     interrupted = False
     with endings_interrupt():

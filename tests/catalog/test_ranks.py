@@ -141,3 +141,15 @@ def test_runtimes_that_no_bound_tells_apart_are_named_beside_the_choice() -> Non
     )
     assert second.notes == ()
     assert third.notes == ()
+
+
+def test_among_ties_on_one_machine_the_choice_has_fewer_ranks() -> None:
+    apart = verdict("two engines", 1.0, device="gpu", device_count=2, tensor_parallel=1)
+    sharded = verdict("one engine", 0.99, device="gpu", device_count=2, tensor_parallel=2)
+
+    found = {v.name: v.ranks for v in ranked([apart, sharded], ("on-demand",))}
+
+    assert found == {
+        "two engines": (Rank.PRIMARY,),
+        "one engine": (Rank.COST_INEFFICIENT,),
+    }

@@ -69,3 +69,10 @@ def test_a_plan_that_cannot_be_read_is_told_in_the_load_processs_words(tmp_path)
         run_shard(tmp_path / "plan", tmp_path / "raw")
 
     assert "code 2" in str(caught.value)
+
+
+def test_a_system_without_epoll_is_told_where_to_run_the_load(tmp_path, monkeypatch):
+    monkeypatch.delattr("select.epoll")
+
+    with pytest.raises(InfrastructureError, match="Run the load on a Linux host"):
+        run_shard(tmp_path / "plan.jsonl", tmp_path / "raw")
