@@ -66,7 +66,7 @@ def _cost(verdict: Verdict) -> float:
 
 
 def _preference(verdict: Verdict) -> tuple[int, float, int, float]:
-    """What decides among ties; fewer ranks last, as cost-inefficient points to such a sibling."""
+    """What decides among ties, in this order; a sibling with more ranks is cost-inefficient."""
     ranks = verdict.tensor_parallel or 1
     return _devices(verdict), verdict.hourly or 0.0, ranks, _cost(verdict)
 
