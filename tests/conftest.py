@@ -47,6 +47,15 @@ def refuse_or_skip(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
+def openssl() -> str:
+    """The program that signs a test's certificates."""
+    found = shutil.which("openssl")
+    if found is None:
+        refuse_or_skip("no openssl: install Debian's package of that name")
+    return found
+
+
+@pytest.fixture(scope="session")
 def llama_server() -> str:
     """llama-server: RUNOFF_LLAMA_SERVER, on PATH, or compiled by `make engines`."""
     named = NAMED["RUNOFF_LLAMA_SERVER"] or shutil.which("llama-server")

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
 
 
 @pytest.fixture
-def authority(tmp_path: Path) -> Path:
+def authority(tmp_path: Path, openssl: str) -> Path:
     """A folder with ca.pem, and a server certificate for localhost that it has signed."""
     new = "req -newkey rsa:2048 -nodes"
     signed = "-CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names"
@@ -26,9 +26,7 @@ def authority(tmp_path: Path) -> Path:
         f"{new} -subj /CN=localhost -keyout server.key -out server.csr",
         f"x509 -req -in server.csr {signed} -out server.pem",
     ):
-        subprocess.run(
-            ["openssl", *line.split()], cwd=tmp_path, check=True, capture_output=True
-        )
+        subprocess.run([openssl, *line.split()], cwd=tmp_path, check=True, capture_output=True)
     return tmp_path
 
 
