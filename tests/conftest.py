@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)  # a busy machine fails no property
 settings.load_profile("untimed")
+if threading.current_thread() is threading.main_thread():
+    # Started in the background by a script, all that tests start would be deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["RUNOFF_LOOPBACK_ONLY"] = "1"  # inherited by every process that a test starts
 
 

@@ -137,5 +137,8 @@ def test_no_bytes_break_the_reader(tmp_path, text):
     path = tmp_path / "model.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text)
 
-    with pytest.raises(CatalogError):
+    try:
         file_tensors(path)
+    except CatalogError:
+        return
+    assert isinstance(json.loads(text), dict)  # bytes that happen to be a header, such as {}
