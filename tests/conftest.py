@@ -15,8 +15,9 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)  # a busy machine fails no property
 settings.load_profile("untimed")
 if threading.current_thread() is threading.main_thread():
-    # Started in the background by a script, all that tests start would be deaf to Ctrl-C.
+    # Started in the background by a script or under nohup, all that tests start would be deaf.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.environ["RUNOFF_LOOPBACK_ONLY"] = "1"  # inherited by every process that a test starts
 
 
