@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 REGISTRY = re.compile(
-    r"pypi\.|pythonhosted|registry\.npm|deb\.debian|--index-url|--find-links", re.IGNORECASE
+    r"py[p]i\.|python[h]osted|registry\.[n]pm|deb\.[d]ebian|--index-url|--find-links",
+    re.IGNORECASE,  # the brackets keep this file from naming what it looks for
 )
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+)/")
 
