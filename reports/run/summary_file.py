@@ -1,0 +1,114 @@
+"""``summary.json``: what was measured, per candidate, cell and replication, and over them.
+
+Derived from the evidence files alone; no decision is in it.
+
+Format history:
+1  first version.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from catalog.quantity import Basis
+from reports.run.number import Frozen, Number, Real
+
+FORMAT = 1
+
+ClauseVerdict = Literal["holds", "misses", "inconclusive", "no such clause"]
+CellVerdict = Literal["client-bound", "invalid", "cap-bound", "not-steady", "valid"]
+
+
+class ReplicationSummary(Frozen):
+    """One launch's measurement of a cell; ``document`` is the object of ``bench --json``."""
+
+    replication: int
+    launch: str
+    verdict: CellVerdict
+    problems: tuple[str, ...]
+    records: str
+    document: dict[str, Any]
+
+
+class ClauseSummary(Frozen):
+    """One clause of the contract over all replications of a cell.
+
+    ``limit`` and the number are milliseconds, or a share for ``goodput``.
+    """
+
+    name: Literal["ttft", "itl", "goodput", "throughput"]
+    statistic: str
+    limit: Real | None
+    number: Number
+    verdict: ClauseVerdict
+    why: str = ""
+
+
+class CellSummary(Frozen):
+    """One cell over its replications.
+
+    ``measures`` are medians over launches with their intervals, by name: ``ttft_p95_ms``,
+    ``service_ttft_p95_ms``, ``tpot_p95_ms``, ``itl_p95_ms``, ``e2e_p95_ms`` (also p50, p90,
+    p99), ``output_tokens_per_s``, ``compliant_tokens_per_s``, ``requests_per_s``,
+    ``achieved_rate``, ``in_flight_mean``, ``interactivity_tok_per_s``,
+    ``output_tok_per_s_per_device``, ``server_queue_time_p95_ms``, ``usd_per_1m_output``,
+    ``usd_per_1m_compliant``, ``compliant_tok_per_machine_hour``, ``send_lag_p99_ms``.
+    ``goodput`` is the goodput clause under each ITL statistic. ``verdict`` is the worst.
+    """
+
+    load_point: str
+    key: str
+    basis: Basis
+    verdict: CellVerdict
+    problems: tuple[str, ...]
+    requests: dict[str, int]
+    replications: tuple[ReplicationSummary, ...]
+    measures: dict[str, Number]
+    clauses: dict[str, ClauseSummary]
+    goodput: dict[str, ClauseSummary]
+    lockstep: bool = False
+
+
+class LaunchSummary(Frozen):
+    """One launch: whether it came up, how long that took, what it said of itself."""
+
+    replication: int
+    state: Literal["ready", "failed", "died"]
+    start_s: Real | None = None
+    fingerprint: str | None = None
+    differences: tuple[str, ...] = ()
+    threats: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class CandidateSummary(Frozen):
+    """All that was measured of one candidate."""
+
+    name: str
+    cells: tuple[CellSummary, ...] = ()
+    launches: tuple[LaunchSummary, ...] = ()
+    first_token_s: Number | None = None
+    quality: dict[str, Any] | None = None
+
+    def cell(self, load_point: str) -> CellSummary | None:
+        """The cell at a load point; None where it was not measured."""
+        return next((each for each in self.cells if each.load_point == load_point), None)
+
+
+class Summary(Frozen):
+    """The whole campaign as measured. ``interrupted`` says why it ended early, if it did."""
+
+    schema_version: Literal[1] = 1
+    method_version: int
+    campaign: str
+    run: str
+    rehearsal: bool
+    imported: bool = False
+    candidates: tuple[CandidateSummary, ...]
+    spent_usd: Number | None = None
+    machine_seconds: Real | None = None
+    interrupted: str | None = None
+
+    def candidate(self, name: str) -> CandidateSummary | None:
+        """The candidate's part; None where nothing of it was measured."""
+        return next((each for each in self.candidates if each.name == name), None)
