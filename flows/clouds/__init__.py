@@ -1,0 +1,63 @@
+"""The clouds, found by scanning this folder: a module with ``serves`` and ``connect``.
+
+``serves(host, offer)`` says whether the driver is meant by a candidate's ``host`` or
+``offer`` as the campaign file writes them. ``connect(site)`` gives the driver; a library that
+is slow to import is imported there, so that a campaign pays only for the clouds that it uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import NamedTuple
+
+from flows.clouds.protocol import Driver, Site
+from flows.errors import UsageError
+
+
+class Cloud(NamedTuple):
+    """One driver module: its name, what it is meant by, and how it is opened."""
+
+    name: str
+    serves: Callable[[str | None, str | None], bool]
+    connect: Callable[[Site], Driver]
+
+
+def all_clouds() -> tuple[Cloud, ...]:
+    """Every driver of this folder, by name."""
+    return clouds_in(sys.modules[__name__])
+
+
+@cache
+def clouds_in(package: ModuleType) -> tuple[Cloud, ...]:
+    """Drivers of a package, by scanning its folder; nothing has to be registered."""
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        if hasattr(module, "connect"):
+            found.append(Cloud(info.name, module.serves, module.connect))
+    return tuple(sorted(found))
+
+
+def cloud_of(host: str | None, offer: str | None, where: str) -> Cloud:
+    """The driver that is meant by a candidate's host or offer.
+
+    Raises
+    ------
+    UsageError
+        If there is none; ``where`` names the candidate.
+    """
+    for cloud in all_clouds():
+        if cloud.serves(host, offer):
+            return cloud
+    seen = f"host {host!r}" if host is not None else f"offer {offer!r}"
+    known = ", ".join(cloud.name for cloud in all_clouds())
+    raise UsageError(
+        where,
+        f"no driver gives out {seen} (there is: {known})",
+        "Start the server there yourself and give its address as endpoint:",
+    )

@@ -1,0 +1,175 @@
+"""What a campaign asks of a cloud, and the values that pass between them.
+
+A driver gives out machines and takes them back. It says so to the ledger (``record``) before
+it acts and after it has, so that a machine is found again whatever happens in between.
+
+| call | ledger before | ledger after |
+|---|---|---|
+| ``acquire`` | ``acquiring``: the order | ``acquired``: the machine; or ``not-acquired`` |
+| ``ready`` | – | ``ready``: the machine |
+| ``release`` | ``releasing``: the machine's id | ``released``, or ``not-released`` |
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pydantic import TypeAdapter
+
+from catalog.quantity import Quantity
+
+ACQUIRING: Final = "acquiring"
+ACQUIRED: Final = "acquired"
+NOT_ACQUIRED: Final = "not-acquired"
+READY: Final = "ready"
+RELEASING: Final = "releasing"
+RELEASED: Final = "released"
+NOT_RELEASED: Final = "not-released"
+
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Record(Protocol):
+    """Appends one event to the ledger and returns when it is on disk."""
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        """Facts are strict JSON values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What a driver may know of where it is called from; nothing else is read by it.
+
+    ``state`` is a folder that outlives a run: locks, key pairs. ``now`` is the time in UTC.
+    """
+
+    environment: Mapping[str, str]
+    state: Path
+    now: Callable[[], dt.datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One machine that a run wants: the ``host`` or ``offer`` of its candidates' file.
+
+    ``number`` tells several machines of one kind in a run apart. ``expires`` (UTC) is when it
+    must be gone, whatever becomes of us. ``price`` is what the campaign or the catalog
+    states, None where nobody does; a driver that knows the market's says so in the machine.
+    """
+
+    host: str | None
+    offer: str | None = None
+    number: int = 1
+    campaign: str
+    run: str
+    expires: dt.datetime
+    disk_bytes: int | None = None
+    price: Quantity | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def host_id(self) -> str:
+        """The machine's name in files: ``local``, ``aws-p4de.24xlarge``, ``…-2``."""
+        name = _UNFIT.sub("-", self.host or self.offer or "").strip("-.") or "host"
+        return name if self.number == 1 else f"{name}-{self.number}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The order as strict JSON values."""
+        return {"host_id": self.host_id, **_plain(_ORDER, self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine that is ours for now.
+
+    ``id`` is the driver's, and enough to release it. ``host_id`` is its name in files.
+    ``address`` is where it is reached, None for this machine and for one that is not up yet.
+    ``price`` per hour carries its basis and source; None is unknown, never free. ``noted`` is
+    what the driver saw when it got it: zone, image, what it took over.
+    """
+
+    id: str
+    driver: str
+    host_id: str
+    is_local: bool
+    address: str | None
+    price: Quantity | None
+    campaign: str
+    run: str
+    acquired_at: dt.datetime
+    expires: dt.datetime
+    noted: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The machine as strict JSON values, as the ledger keeps it."""
+        return _plain(_MACHINE, self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """A machine that the cloud says is ours, by its tags or its lock.
+
+    ``state`` is the cloud's word: ``running``, ``held``, ``left behind``.
+    """
+
+    machine: Machine
+    state: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offering:
+    """What a driver can give out: a ``host`` or ``offer`` for a campaign file.
+
+    ``price`` per hour is the driver's own knowledge, None where it has none.
+    """
+
+    name: str
+    title: str
+    price: Quantity | None = None
+
+
+class Driver(Protocol):
+    """One cloud. Every call has a time limit; errors are RunoffErrors."""
+
+    name: str
+
+    def offers(self) -> tuple[Offering, ...]:
+        """What could be acquired; acts on nothing."""
+
+    def acquire(self, order: Order, record: Record) -> Machine:
+        """A machine as ordered; InfrastructureError with who or what stands in the way."""
+
+    def ready(self, machine: Machine, record: Record) -> Machine:
+        """The same machine when it can be used, with its address."""
+
+    def release(self, machine: Machine, record: Record) -> None:
+        """Give the machine back; again, and it does nothing.
+
+        Raises
+        ------
+        StillBilled
+            If it may still cost money.
+        """
+
+    def list_owned(self) -> tuple[Owned, ...]:
+        """Every machine that is ours, of whatever run; acts on nothing."""
+
+
+def machine_from_json(document: object) -> Machine:
+    """A machine as the ledger keeps it; ValueError where it is none."""
+    return _MACHINE.validate_python(document)
+
+
+def _plain(adapter: TypeAdapter[Any], value: object) -> dict[str, Any]:
+    plain: dict[str, Any] = adapter.dump_python(value, mode="json")
+    return plain
+
+
+_ORDER: Final = TypeAdapter(Order)
+_MACHINE: Final = TypeAdapter(Machine)

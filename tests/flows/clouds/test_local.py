@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from catalog.quantity import Basis, Quantity
+from flows.clouds import local
+from flows.clouds.protocol import Order, Site
+from flows.errors import InfrastructureError
+
+NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def driver(tmp_path):
+    return local.connect(Site(environment={}, state=tmp_path, now=lambda: NOW))
+
+
+def order(campaign: str = "a", price: Quantity | None = None) -> Order:
+    return Order(
+        host="local",
+        campaign=campaign,
+        run="r1",
+        expires=NOW + dt.timedelta(hours=1),
+        price=price,
+    )
+
+
+def silent(event: str, **facts: object) -> None:
+    pass
+
+
+def test_this_machine_has_no_price_but_the_one_that_is_stated(driver):
+    stated = Quantity(value=0.1, unit="USD/h", basis=Basis.ASSUMPTION, source="campaign file")
+
+    for price in (None, stated):
+        machine = driver.acquire(order(price=price), silent)
+        assert machine.price == price
+        driver.release(machine, silent)
+
+
+def test_a_busy_machine_is_refused_and_the_ledger_says_so(driver):
+    events = []
+    machine = driver.acquire(order(), silent)
+
+    with pytest.raises(InfrastructureError, match="held by campaign 'a'"):
+        driver.acquire(order("b"), lambda event, **facts: events.append((event, facts)))
+
+    assert [event for event, _ in events] == ["acquiring", "not-acquired"]
+    assert "held by campaign 'a'" in events[1][1]["seen"]
+    driver.release(machine, silent)
+
+
+@pytest.mark.parametrize(
+    ("host", "offer", "number", "host_id"),
+    [
+        ("local", None, 1, "local"),
+        (None, "aws/p4de.24xlarge", 1, "aws-p4de.24xlarge"),
+        ("gpu box/../7", None, 2, "gpu-box-..-7-2"),
+        ("..", None, 1, "host"),
+    ],
+)
+def test_a_host_has_one_name_that_a_file_can_bear(host, offer, number, host_id):
+    stated = Order(host=host, offer=offer, number=number, campaign="a", run="r", expires=NOW)
+
+    assert stated.host_id == host_id
