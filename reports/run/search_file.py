@@ -26,7 +26,7 @@ class Try(Frozen):
 
 
 class SearchFile(Frozen):
-    """The search of one candidate; ``proof`` are the load points that were measured after it."""
+    """The search of one candidate; ``proof`` are the load points measured after it."""
 
     schema_version: Literal[1] = 1
     candidate: str
