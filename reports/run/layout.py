@@ -25,6 +25,8 @@ REPORT_MARKDOWN: Final = "report.md"
 JUNIT: Final = "junit.xml"
 PARTIAL: Final = ".partial"  # what is being written; never evidence
 
+ASIDE: Final = re.compile(r"\..+\.\d+")  # left by a write that was cut off; nobody reads it
+
 OUTSIDE_MANIFEST: Final = frozenset(
     {REPORT_HTML, REPORT_MARKDOWN, JUNIT, MANIFEST, SIGNOFF, f"{SIGNOFF}.sig"}
 )
