@@ -210,6 +210,9 @@ class RunPlan(Frozen):
     user_entries: tuple[str, ...] = ()
     exploratory: bool = False
     rehearsal: bool = False
+    imported: str | None = Field(
+        default=None, description="The tool whose result files these are; None: measured by us."
+    )
     contract: ContractFacts
     matrix: MatrixFacts
     candidates: tuple[CandidateFacts, ...]
