@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.special import betaincinv
+
+from reports.columns import Reals
 
 
 def share_lower_bound(hits: float, trials: float, level: float = 0.95) -> float:
@@ -17,3 +20,11 @@ def share_upper_bound(hits: float, trials: float, level: float = 0.95) -> float:
     if hits >= trials:
         return 1.0
     return float(betaincinv(hits + 1, trials - hits, level))
+
+
+def share_limits(hits: Reals, trials: Reals, level: float = 0.95) -> tuple[Reals, Reals]:
+    """Return both one-sided limits of many shares at once; counts need not be whole."""
+    some, missed = np.maximum(hits, 1e-9), np.maximum(trials - hits, 1e-9)
+    low = np.where(hits > 0, betaincinv(some, trials - hits + 1, 1 - level), 0.0)
+    high = np.where(hits < trials, betaincinv(hits + 1, missed, level), 1.0)
+    return low, high

@@ -1,0 +1,137 @@
+"""What a planned campaign can show: runs, requests, the smallest difference.
+
+Between candidates, each launch of a metric with coefficient of variation CV, paired by
+replication, the log ratio of R pairs has the standard error CV sqrt(2 / R), and "better"
+needs a mean beyond the margin by t(R - 1) standard errors:
+    smallest difference = margin + t(97.5%, R - 1) · CV · sqrt(2 / R)
+That is 9.0 and 5.5 points of logarithm with 3 and 5 runs at CV 2% and margin 2%; a
+difference of that size is called with a probability of 61% (3 runs) and 56% (5 runs), by
+the noncentral t distribution. A stated power asks for more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import sqrt
+from typing import Final
+
+from scipy.optimize import brentq
+from scipy.special import stdtrit
+from scipy.stats import binom, nct
+
+from reports.stats.binomial import share_lower_bound
+from reports.stats.compare import LEVEL, SAME_MACHINE
+from reports.stats.quantiles import Percent, bound_ranks
+
+MOST_RUNS: Final = 100
+MOST_REQUESTS: Final = 100_000
+
+
+def smallest_difference(
+    cv: float,
+    runs: int,
+    *,
+    margin: float = SAME_MACHINE,
+    level: float = LEVEL,
+    power: float | None = None,
+) -> float | None:
+    """Return the smallest true difference that R paired runs can show, in log points.
+
+    Parameters
+    ----------
+    cv
+        Coefficient of variation of the metric between launches of one candidate.
+    power
+        Probability of saying so; None: the interval of average width just clears the
+        margin. None is returned for fewer than two runs.
+    """
+    if runs < 2:
+        return None
+    error = cv * sqrt(2 / runs)
+    reach = float(stdtrit(runs - 1, (1 + level) / 2))
+    if power is None:
+        return margin + reach * error
+    degrees = runs - 1
+
+    def missing(shift: float) -> float:
+        return float(nct.sf(reach, degrees, shift)) - power
+
+    return margin + float(brentq(missing, 0.0, 20 * reach)) * error
+
+
+def chance_of_better(
+    difference: float,
+    cv: float,
+    runs: int,
+    *,
+    margin: float = SAME_MACHINE,
+    level: float = LEVEL,
+) -> float:
+    """Return the probability that R paired runs call a true difference (in log points)."""
+    if runs < 2:
+        return 0.0
+    shift = (difference - margin) / (cv * sqrt(2 / runs))
+    return float(nct.sf(stdtrit(runs - 1, (1 + level) / 2), runs - 1, shift))
+
+
+def runs_needed(
+    difference: float,
+    cv: float,
+    *,
+    margin: float = SAME_MACHINE,
+    level: float = LEVEL,
+    power: float = 0.8,
+) -> int | None:
+    """Return the fewest paired runs that call a difference; None: over a hundred, or never."""
+    for runs in range(2, MOST_RUNS + 1):
+        if chance_of_better(difference, cv, runs, margin=margin, level=level) >= power:
+            return runs
+    return None
+
+
+def requests_for_percentile(percent: Percent, level: float = 0.95) -> int:
+    """Return the fewest requests with an upper limit for a percentile: 59 for p95."""
+    count = 1
+    while bound_ranks(count, percent, level)[1] is None:
+        count += 1
+    return count
+
+
+def requests_for_share(
+    share: float, target: float, *, level: float = 0.95, power: float = 0.8
+) -> int | None:
+    """Return about how many independent requests prove a target, at that true share.
+
+    With a design effect D ask for D times as many. None: more than a hundred thousand, or
+    the share is not above the target.
+    """
+    if share <= target:
+        return None
+    low, high = 1, 2
+    while not _proves(high, share, target, level, power):
+        low, high = high, 2 * high
+        if high > MOST_REQUESTS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _proves(middle, share, target, level, power):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def fewest_hits(trials: int, target: float, level: float = 0.95) -> int | None:
+    """Return the fewest hits of independent trials that prove a share; None: not even all."""
+    if share_lower_bound(trials, trials, level) < target:
+        return None
+    return bisect_left(
+        range(trials + 1),
+        True,
+        key=lambda hits: share_lower_bound(hits, trials, level) >= target,
+    )
+
+
+def _proves(trials: int, share: float, target: float, level: float, power: float) -> bool:
+    hits = fewest_hits(trials, target, level)
+    return hits is not None and float(binom.sf(hits - 1, trials, share)) >= power
