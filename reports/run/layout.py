@@ -32,8 +32,8 @@ OUTSIDE_MANIFEST: Final = frozenset(
 )
 
 KEY_DIGITS: Final = 8
-_CELL_FOLDER = re.compile(
-    rf"(?P<candidate>.+?)--(?P<load_point>.+)--(?P<key>[0-9a-f]{{{KEY_DIGITS}}})"
+_CELL_FOLDER = re.compile(  # a candidate's name may hold two dashes, a load point's does not
+    rf"(?P<candidate>.+)--(?P<load_point>.+)--(?P<key>[0-9a-f]{{{KEY_DIGITS}}})"
 )
 
 

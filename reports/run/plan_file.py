@@ -98,17 +98,25 @@ class LoadPoint(Frozen):
 
 
 class MatrixFacts(Frozen):
-    """How often and how much is measured; ``duration_s`` is the least length of a cell."""
+    """How often and how much is measured.
+
+    ``requests`` is the least number of timed requests of a cell, ``duration_s`` the least
+    length of every cell, ``decision_duration_s`` that of the cells that a decision rests on;
+    None: a cell ends with its requests. ``temperature`` 0 is greedy.
+    """
 
     load_points: tuple[LoadPoint, ...]
     decision_point: str | None
     requests: int
     duration_s: Real | None = None
+    decision_duration_s: Real | None = None
     warmup: Literal["adaptive", "fixed"]
     warmup_requests: int
     replications: int
     seed: int
     search_rates: bool = False
+    temperature: Real = 0.0
+    timeout_s: Real = 600.0
 
 
 class PriceFacts(Frozen):

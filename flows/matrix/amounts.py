@@ -1,0 +1,117 @@
+"""How much of a cell is measured: requests, seconds, and what a decision needs."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from catalog.errors import CatalogError
+from catalog.schema import Campaign
+from flows.matrix.points import decision_point, load_points
+from reports.run.plan_file import LoadPoint, MatrixFacts, RunPlan
+
+DECISION_REQUESTS: Final = 200
+DECISION_S: Final = 600.0
+LEAST_REPLICATIONS: Final = 3
+SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
+_SIGMAS: Final = 4.0  # of a Poisson count, by which it may fall behind its mean
+
+
+def matrix_facts(campaign: Campaign) -> MatrixFacts:
+    """The campaign's matrix as it is measured.
+
+    Raises
+    ------
+    CatalogError
+        If a campaign that is not exploratory asks for less than a decision needs.
+    """
+    check_amounts(campaign)
+    matrix, points = campaign.matrix, load_points(campaign)
+    stated_s = None if matrix.duration is None else matrix.duration.value
+    return MatrixFacts(
+        load_points=points,
+        decision_point=decision_point(campaign, points),
+        requests=matrix.requests,
+        duration_s=stated_s,
+        decision_duration_s=None if campaign.exploratory else max(stated_s or 0.0, DECISION_S),
+        warmup=matrix.warmup,
+        warmup_requests=matrix.warmup_requests,
+        replications=matrix.replications,
+        seed=matrix.seed,
+        search_rates=matrix.rates == "search",
+    )
+
+
+def check_amounts(campaign: Campaign) -> None:
+    """Refuse a file that asks for less than a decision needs and does not say so."""
+    matrix = campaign.matrix
+    if campaign.exploratory:
+        return
+    few = "or state exploratory: true, which stamps the result EXPLORATORY"
+    if matrix.requests < DECISION_REQUESTS:
+        raise CatalogError(
+            "matrix.requests",
+            f"{matrix.requests} timed requests a cell decide nothing",
+            f"Ask for {DECISION_REQUESTS} at least, {few}",
+        )
+    if matrix.replications < LEAST_REPLICATIONS:
+        raise CatalogError(
+            "matrix.replications",
+            f"{matrix.replications} cannot show how much launches differ",
+            f"Ask for {LEAST_REPLICATIONS} at least, {few}",
+        )
+    if matrix.duration is not None and matrix.duration.value < DECISION_S:
+        raise CatalogError(
+            "matrix.duration",
+            f"{matrix.duration.value:g} s is too short for the cell that decides",
+            f"Leave it out ({DECISION_S:g} s for that cell alone), {few}",
+        )
+
+
+def duration_s(plan: RunPlan, point: LoadPoint) -> float | None:
+    """Least length of a cell in s; None: it ends with its requests.
+
+    A cell by time is long enough for the requests as well: of an open one by its rate, of a
+    closed one by the time that requests within the contract's limits take (a slower server
+    that gets fewer done misses the contract anyway).
+    """
+    matrix = plan.matrix
+    least_s = matrix.duration_s
+    if decides(plan, point) and matrix.decision_duration_s is not None:
+        least_s = max(least_s or 0.0, matrix.decision_duration_s)
+    if least_s is None:
+        return None
+    return max(least_s, _requests_s(plan, point))
+
+
+def decides(plan: RunPlan, point: LoadPoint) -> bool:
+    """Whether a decision rests on cells of this load.
+
+    It does on the contract's own, on every level of an offline contract, and on those that
+    prove what a search has found.
+    """
+    matrix = plan.matrix
+    if point.name.startswith(SEARCH):
+        return False
+    if point not in matrix.load_points:
+        return True
+    if matrix.decision_point is None:
+        return not point.is_open
+    return point.name == matrix.decision_point
+
+
+def _requests_s(plan: RunPlan, point: LoadPoint) -> float:
+    """Seconds after which the cell's requests are there; 0 where nothing says so."""
+    requests, slo = plan.matrix.requests, plan.contract.slo
+    if point.rate_per_s is not None:
+        return (requests + _SIGMAS * math.sqrt(requests)) / point.rate_per_s
+    if slo.ttft_ms is None or slo.itl_ms is None:
+        return 0.0
+    within_s = (slo.ttft_ms + slo.itl_ms * _longest(plan.contract.output_tokens)) / 1e3
+    return requests * within_s / (point.concurrency or 1)
+
+
+def _longest(lengths: str) -> int:
+    """The most tokens that a distribution's text allows; 0 where a file says it."""
+    last = lengths.rpartition(":")[2]
+    return int(last) if last.isdigit() else 0
