@@ -1,0 +1,270 @@
+"""What keeps a run from being signed: one rule each, with what to do.
+
+A failed check can be covered by a waiver where it is waivable; the rules of this module
+besides those on checks can not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from catalog.sale import is_stale
+from reports.errors import ReportsError
+from reports.manifest import Finding
+from reports.run import layout
+from reports.run.cell_file import CellFile
+from reports.run.checks_file import Check, Checks
+from reports.run.decision_file import Decision
+from reports.run.plan_file import CandidateFacts, ContractFacts, RunPlan
+from reports.run.read import Run
+from reports.run.signoff_file import Waiver
+from reports.run.summary_file import Summary
+from reports.validity import read_on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a run directory says of itself; ``contract_sha256`` is that of its campaign file."""
+
+    plan: RunPlan
+    summary: Summary
+    checks: Checks
+    decision: Decision
+    cells: tuple[CellFile, ...]
+    contract_sha256: str
+
+    @property
+    def chosen(self) -> CandidateFacts | None:
+        """The chosen candidate; None where nobody is chosen, or one that was not planned."""
+        named = self.decision.chosen
+        return next((each for each in self.plan.candidates if each.name == named), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """One reason against a signoff, and what to do; ``check`` is the one that it is of."""
+
+    rule: str
+    seen: str
+    do: str
+    check: str | None = None
+
+
+def evidence_of(run: Run) -> Evidence:
+    """The evidence of a run directory; raises ReportsError for a file that is none."""
+    campaign = run.folder.file(layout.CAMPAIGN)
+    try:
+        digest = hashlib.sha256(campaign.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ReportsError(
+            str(campaign), f"cannot be read: {error.strerror}", "Restore the file"
+        ) from error
+    return Evidence(
+        plan=run.plan,
+        summary=run.summary,
+        checks=run.checks,
+        decision=run.decision,
+        cells=tuple(measured.file for measured in run.cells),
+        contract_sha256=digest,
+    )
+
+
+def refusals(
+    evidence: Evidence, waivers: Sequence[Waiver], today: dt.date
+) -> tuple[Refusal, ...]:
+    """Every reason against signing the run on that day under those waivers."""
+    found = [refusal for rule in _RULES for refusal in rule(evidence)]
+    found += _price(evidence, today)
+    found += _checks(evidence.checks.checks, waivers)
+    return tuple(dict.fromkeys(found))
+
+
+def unmanifested(findings: Sequence[Finding]) -> tuple[Refusal, ...]:
+    """The refusals for a run directory that is not what its manifest says."""
+    do = "Restore the file, or render the report again and read it before you sign"
+    return tuple(
+        Refusal(rule="manifest", seen=f"{each.path} is {each.kind}: {each.seen}", do=do)
+        for each in findings
+    )
+
+
+def covers(waiver: str, check: str) -> bool:
+    """Whether a waiver's name is the check's, or that of all checks that it is one of."""
+    return check == waiver or check.startswith(f"{waiver}/")
+
+
+def _outcome(evidence: Evidence) -> Iterator[Refusal]:
+    decision = evidence.decision
+    if decision.chosen is None:
+        yield Refusal(
+            rule="outcome",
+            seen=f"no candidate is chosen ({decision.outcome})",
+            do="There is nothing to put into service; measure what is open and conclude again",
+        )
+    elif evidence.chosen is None:
+        yield Refusal(
+            rule="outcome",
+            seen=f"{decision.chosen} is chosen, and the plan has no such candidate",
+            do="Conclude the run again",
+        )
+    else:
+        place = next((p for p in decision.ranking if p.name == decision.chosen), None)
+        if place is None or place.standing != "complies":
+            seen = "is not ranked" if place is None else f"stands as {place.standing!r}"
+            yield Refusal(
+                rule="outcome",
+                seen=f"{decision.chosen} is chosen, and {seen}",
+                do="Only a candidate that holds the contract can be signed",
+            )
+
+
+def _stamp(evidence: Evidence) -> Iterator[Refusal]:
+    plan, summary = evidence.plan, evidence.summary
+    simulated = any(cell.basis == "simulation" for cell in evidence.cells)
+    stamps = {
+        "REHEARSAL": plan.rehearsal or summary.rehearsal or simulated,
+        "IMPORTED": plan.imported is not None or summary.imported,
+        "EXPLORATORY": plan.exploratory,
+        "ESTIMATE": not evidence.cells,
+    }
+    given = evidence.decision.stamp
+    if given not in ("MEASURED", "SIGNED"):
+        stamps[given] = True
+    for name, is_given in stamps.items():
+        if is_given:
+            yield Refusal(
+                rule="stamp", seen=f"the run is stamped {name}: {_STAMPS[name]}", do=_MEASURE
+            )
+
+
+_MEASURE: Final = "Measure the campaign itself, with its replications and requests"
+_STAMPS: Final = {
+    "REHEARSAL": "its numbers come from a simulation",
+    "IMPORTED": "its numbers come from another tool, without our evidence",
+    "EXPLORATORY": "it has too few launches or requests, or was declared so",
+    "ESTIMATE": "nothing was measured",
+}
+
+
+def _unsignable(evidence: Evidence) -> Iterator[Refusal]:
+    for place in evidence.decision.ranking:
+        if place.name == evidence.decision.chosen:
+            for reason in place.unsignable:
+                yield Refusal(rule="candidate", seen=f"{place.name}: {reason}", do=_MEASURE)
+
+
+def _routing(evidence: Evidence) -> Iterator[Refusal]:
+    """Campaigns draw random tokens: routing and acceptance are not those of real traffic."""
+    chosen = evidence.chosen
+    if chosen is not None and (chosen.is_moe or chosen.is_speculative):
+        what = "a mixture of experts" if chosen.is_moe else "speculative decoding"
+        yield Refusal(
+            rule="traffic",
+            seen=f"{chosen.name} is {what}, measured on random tokens",
+            do="Its routing or acceptance under real traffic is not known from this run",
+        )
+
+
+def _dummy(evidence: Evidence) -> Iterator[Refusal]:
+    chosen = evidence.chosen
+    if chosen is not None and chosen.is_dummy and evidence.plan.contract.quality is not None:
+        yield Refusal(
+            rule="dummy checkpoint",
+            seen=f"{chosen.name} served dummy weights, and the contract asks for quality",
+            do="Dummy weights can show speed alone: measure with the model's own",
+        )
+
+
+def _edited(evidence: Evidence) -> Iterator[Refusal]:
+    plan = evidence.plan
+    if evidence.contract_sha256 != plan.campaign_sha256:
+        yield Refusal(
+            rule="contract",
+            seen=f"{layout.CAMPAIGN} is not the file that was planned",
+            do="A contract is not edited after measuring: run the new one",
+        )
+    for cell in evidence.cells:
+        if not _is_asked(cell, plan.contract):
+            name = f"{cell.candidate} at {cell.load_point}, replication {cell.replication}"
+            yield Refusal(
+                rule="contract",
+                seen=f"{name} was measured under other limits than the contract's",
+                do="A contract is not edited after measuring: run the new one",
+            )
+
+
+def _is_asked(cell: CellFile, contract: ContractFacts) -> bool:
+    asked, slo = cell.asked.slo, contract.slo
+    return (
+        asked.ttft_ms == slo.ttft_ms
+        and asked.itl_ms == slo.itl_ms
+        and asked.goodput == slo.goodput
+        and asked.percentile == slo.percentile
+        and (asked.itl_ms is None or asked.itl_statistic == slo.itl_statistic)
+        and (asked.first == "answer") == (slo.ttft_counts == "answer_token")
+    )
+
+
+def _quality(evidence: Evidence) -> Iterator[Refusal]:
+    """A clause on quality that is not shown to hold; no clause needs no proof."""
+    chosen = evidence.chosen
+    if chosen is None or evidence.plan.contract.quality is None:
+        return
+    summary = evidence.summary.candidate(chosen.name)
+    verdict = "not measured"
+    if summary is not None and summary.quality is not None:
+        verdict = str(summary.quality.get("verdict", "inconclusive"))
+    if verdict != "holds":
+        yield Refusal(
+            rule="quality",
+            seen=f"the contract has a quality clause; for {chosen.name} it is {verdict}",
+            do="Measure its answers against the reference",
+        )
+
+
+def _price(evidence: Evidence, today: dt.date) -> Iterator[Refusal]:
+    """The price may have grown old since the run was concluded."""
+    chosen = evidence.chosen
+    if chosen is None or chosen.price is None:
+        return
+    day = read_on(chosen)
+    if chosen.price.stale or (day is not None and is_stale(day, today)):
+        read = f"of {day.isoformat()}" if day is not None else "without a known day"
+        yield Refusal(
+            rule="price",
+            seen=f"the price of {chosen.name} is stale ({read})",
+            do="Read the price again and conclude a run with it",
+        )
+
+
+def _checks(checks: Sequence[Check], waivers: Sequence[Waiver]) -> Iterator[Refusal]:
+    for check in checks:
+        is_open = check.verdict == "fail" or (check.decisive and check.verdict == "unknown")
+        if not is_open:
+            continue
+        seen = (
+            f"{check.name}: {check.requirement}: {check.observed}, needed {check.needed} "
+            f"({check.verdict})"
+        )
+        if not check.waivable:
+            do = "No waiver covers this check"
+        elif any(covers(waiver.check, check.name) for waiver in waivers):
+            continue
+        else:
+            do = f"Measure again, or accept it with --waive '{check.name}:REASON'"
+        yield Refusal(rule="check", seen=seen, do=do, check=check.name)
+
+
+_RULES: Final[tuple[Callable[[Evidence], Iterator[Refusal]], ...]] = (
+    _outcome,
+    _stamp,
+    _unsignable,
+    _routing,
+    _dummy,
+    _edited,
+    _quality,
+)

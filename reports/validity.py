@@ -1,0 +1,53 @@
+"""How long a decision can be relied on, and what makes it worth measuring again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from catalog.sale import STALE_AFTER_DAYS
+from reports.run.decision_file import Decision
+from reports.run.plan_file import CandidateFacts, RunPlan
+
+
+def valid_until(plan: RunPlan, decision: Decision) -> dt.date | None:
+    """The last day on which no ranked price is older than 90 days; None without a dated one."""
+    ranked = [each.name for each in decision.ranking if each.rank is not None]
+    days = [
+        read_on(each)
+        for each in plan.candidates
+        if each.name in ranked or each.name == decision.chosen
+    ]
+    known = [day for day in days if day is not None]
+    return min(known) + dt.timedelta(days=STALE_AFTER_DAYS) if known else None
+
+
+def read_on(candidate: CandidateFacts) -> dt.date | None:
+    """The day on which the candidate's price was read; None where it is not known."""
+    if candidate.price is None or candidate.price.date is None:
+        return None
+    try:
+        return dt.date.fromisoformat(candidate.price.date)
+    except ValueError:
+        return None
+
+
+def rerun_when(plan: RunPlan, decision: Decision) -> tuple[str, ...]:
+    """The events after which the decision does not stand any longer, as sentences."""
+    return tuple(_events(plan, decision))
+
+
+def _events(plan: RunPlan, decision: Decision) -> Iterator[str]:
+    yield "The contract changes: model, lengths, load or limits."
+    chosen = next((c for c in plan.candidates if c.name == decision.chosen), None)
+    if chosen is not None and chosen.kind == "endpoint":
+        yield f"The provider of {chosen.name} changes what it serves."
+    elif chosen is not None:
+        yield (
+            f"{chosen.name} is to run another release than {chosen.runtime} {chosen.version}, "
+            "another image, driver or machine type, or other settings."
+        )
+    until = valid_until(plan, decision)
+    if until is not None:
+        yield f"A price changes, or {until.isoformat()} has passed."
+    yield from (flip.sentence for flip in decision.flips if flip.sentence)
