@@ -27,9 +27,10 @@ from flows.foreign_load import (
 from flows.host_counters import Counters, Task
 
 BUSY = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
-ORPHAN = (
-    "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], start_new_session=True).pid)"
-)
+ORPHAN = """
+import subprocess, sys
+print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.DEVNULL).pid)
+"""
 
 
 @contextmanager
