@@ -64,7 +64,10 @@ _HOLDER: Final = TypeAdapter(Holder)
 
 
 def lock_folder(environment: Mapping[str, str]) -> Path:
-    """Where locks of all users of this machine meet: RUNOFF_LOCKS, else the system's folder."""
+    """Where locks of all users of this machine meet: the system's folder, or RUNOFF_LOCKS.
+
+    It is no folder of one user's: two of them would then measure side by side.
+    """
     named = environment.get(FOLDER_VARIABLE)
     if named:
         return Path(named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from flows.clouds.protocol import (
@@ -21,7 +22,7 @@ from flows.clouds.protocol import (
     Site,
 )
 from flows.errors import InfrastructureError
-from flows.host_lock import Holder, free, holdings, take
+from flows.host_lock import Holder, free, holdings, lock_folder, take
 
 HOST: Final = "local"
 
@@ -33,8 +34,8 @@ def serves(host: str | None, offer: str | None) -> bool:
 
 
 def connect(site: Site) -> Local:
-    """The driver of this machine; locks lie in the site's state folder."""
-    return Local(site=site)
+    """The driver of this machine; its lock lies where all users' locks meet."""
+    return Local(site=site, locks=lock_folder(site.environment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Local:
     """Gives out this machine under its lock; it has no price but what the order states."""
 
     site: Site
+    locks: Path
     name: str = HOST
 
     def offers(self) -> tuple[Offering, ...]:
@@ -53,7 +55,7 @@ class Local:
         record(ACQUIRING, **order.to_json())
         try:
             holder, before = take(
-                self.site.state,
+                self.locks,
                 HOST,
                 campaign=order.campaign,
                 run=order.run,
@@ -82,7 +84,7 @@ class Local:
         """
         record(RELEASING, id=machine.id)
         try:
-            free(self.site.state, HOST, machine.id)
+            free(self.locks, HOST, machine.id)
         except InfrastructureError as error:
             record(NOT_RELEASED, id=machine.id, seen=error.seen)
             raise
@@ -96,7 +98,7 @@ class Local:
                 state="held" if holder.is_alive else "left behind",
                 holder=str(holder),
             )
-            for holder in holdings(self.site.state)
+            for holder in holdings(self.locks)
             if holder.host == HOST
         )
 

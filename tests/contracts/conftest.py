@@ -23,7 +23,7 @@ class Stand:
 @pytest.fixture
 def local_stand(tmp_path: Path) -> Stand:
     return Stand(
-        site=Site(environment={}, state=tmp_path, now=lambda: NOW),
+        site=Site(environment={"RUNOFF_LOCKS": str(tmp_path)}, state=tmp_path, now=lambda: NOW),
         order=lambda campaign: Order(
             host="local", campaign=campaign, run="r1", expires=NOW + dt.timedelta(hours=1)
         ),

@@ -14,7 +14,9 @@ NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 
 @pytest.fixture
 def driver(tmp_path):
-    return local.connect(Site(environment={}, state=tmp_path, now=lambda: NOW))
+    return local.connect(
+        Site(environment={"RUNOFF_LOCKS": str(tmp_path)}, state=tmp_path, now=lambda: NOW)
+    )
 
 
 def order(campaign: str = "a", price: Quantity | None = None) -> Order:
