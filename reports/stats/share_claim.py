@@ -9,11 +9,14 @@ launches, which are few, the t-quantile is taken at 96% in place of 95%, because
 shares are skewed.
 
 Simulated campaigns whose true share is the target (`reports.stats.campaigns`) set that
-figure: at most 7% say "holds", at most 7% "misses", for 3 and 5 launches of 200 or 1,000
-requests, with requests correlated from one to the next by up to 0.9 on the latent scale
-(design effect about 8 at 200 requests) and launches that spread by up to 0.25 of the
-latent standard deviation (about 2.6 points of goodput). Beyond that range it is too sure:
-three launches cannot tell of a fourth that is far worse.
+figure: at most 7% say "holds" and at most 7% "misses", for 3 and 5 launches of 200 or
+1,000 requests, where
+    the load drifts     latent correlation of successive requests up to 0.9
+    episodes come       correlation of good and bad up to 0.8 at 200 requests (half of the
+                        bad ones in runs of five and more), 0.9 at 1,000
+    launches differ     by up to 0.3 latent standard deviations (3.1 points of goodput)
+Beyond that range it is too sure: three launches cannot tell of a fourth that is far worse,
+nor 200 requests of an episode that comes once in a thousand.
 """
 
 from __future__ import annotations
@@ -87,9 +90,8 @@ def weighted_share_claim(
     if why is None and share is not None:
         batched_hits = np.array([_batches(of_launch) for of_launch in hits])
         batched_trials = np.array([_batches(of_launch) for of_launch in trials])
-        worth = effective_requests(batched_hits, batched_trials, np.array(sum(requests)), level)
-        low, high = (float(limit) for limit in share_limits(share * worth, worth, level))
-        effective = float(worth)
+        limits = claim_limits(batched_hits, batched_trials, np.array(sum(requests)), level)
+        low, high, effective = (float(limit) for limit in limits)
     return ShareClaim(
         verdict=_verdict(low, high, target),
         target=target,
@@ -104,10 +106,10 @@ def weighted_share_claim(
     )
 
 
-def effective_requests(
+def claim_limits(
     hits: Reals, trials: Reals, requests: Reals, level: float = 0.95
-) -> Reals:
-    """Return how many independent requests campaigns are worth.
+) -> tuple[Reals, Reals, Reals]:
+    """Return both one-sided limits of the share and the effective requests behind them.
 
     Parameters
     ----------
@@ -115,19 +117,25 @@ def effective_requests(
         Of each batch: the last axis holds the batches of a launch, the one before the
         launches of a campaign, those before that campaigns.
     requests
-        Of each campaign: the most that it can be worth.
+        Of each campaign: the most independent requests that it can be worth.
     """
+    total = trials.sum((-2, -1))
+    worth = np.minimum(total / _effect(hits, trials, level), requests)
+    low, high = share_limits(hits.sum((-2, -1)) / total * worth, worth, level)
+    return low, high, worth
+
+
+def _effect(hits: Reals, trials: Reals, level: float) -> Reals:
+    """Return the larger design effect of both clusterings, at least 1."""
     launches = hits.shape[-2]
     between = design_effect(hits.sum(-1), trials.sum(-1))
     between = between * few_clusters(launches, 1 - _FEWER_TAIL * (1 - level))
     together = (*hits.shape[:-2], launches * hits.shape[-1])
     within = design_effect(hits.reshape(together), trials.reshape(together))
     within = within * few_clusters(together[-1], level)
-    total = trials.sum((-2, -1))
     # NaN, where all requests agree, tells nothing about clustering.
-    effect = np.nan_to_num(np.maximum(between, within), nan=1.0)
-    worth: Reals = np.minimum(total / np.maximum(effect, 1.0), requests)
-    return worth
+    effect: Reals = np.nan_to_num(np.maximum(np.maximum(between, within), 1.0), nan=1.0)
+    return effect
 
 
 def _missing(requests: Sequence[int], trials: Sequence[float]) -> str | None:
