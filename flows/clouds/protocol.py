@@ -45,7 +45,8 @@ class Record(Protocol):
 class Site:
     """What a driver may know of where it is called from; nothing else is read by it.
 
-    ``state`` is a folder of this user's that outlives a run, for key pairs and the like. ``now`` is the time in UTC.
+    ``state`` is a folder of this user's that outlives a run, for key pairs and the like;
+    ``now`` is the time in UTC.
     """
 
     environment: Mapping[str, str]
