@@ -4,19 +4,24 @@
 the run says of itself; the summary's `to_json` is the JSON object of `bench --json`.
 """
 
+from reports.cell.account import observed_of, with_accounts
 from reports.cell.problems import Concern, Problem, Verdict
 from reports.cell.settings import CellSettings, ClientHealth, Observed, ServerWatch, Slo
-from reports.cell.summary import CellSummary, summarise
+from reports.cell.summary import CellSummary, Judged, judge, summarise
 
 __all__ = [
     "CellSettings",
     "CellSummary",
     "ClientHealth",
     "Concern",
+    "Judged",
     "Observed",
     "Problem",
     "ServerWatch",
     "Slo",
     "Verdict",
+    "judge",
+    "observed_of",
     "summarise",
+    "with_accounts",
 ]

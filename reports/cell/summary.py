@@ -16,6 +16,7 @@ from reports.cell.distribution import Measure, measures
 from reports.cell.document import document
 from reports.cell.gaps import gap_clause
 from reports.cell.goodput import Goodput, compliant, goodput, goodput_clause, unseen_goodput
+from reports.cell.kept import Kept, is_unseen, kept
 from reports.cell.latency import Latencies, latencies, output_tokens
 from reports.cell.lengths import Lengths, length_problems, output_lengths, prompt_lengths
 from reports.cell.problems import VERDICTS, Concern, Problem, Verdict
@@ -103,10 +104,25 @@ class _Cell:
     observed: Observed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A cell's summary, and of each measured request whether it kept each limit."""
+
+    summary: CellSummary
+    kept: Kept
+
+
 def summarise(
     columns: RequestColumns, settings: CellSettings, observed: Observed | None = None
 ) -> CellSummary:
     """Return the summary of one cell's requests of all phases (one replication)."""
+    return judge(columns, settings, observed).summary
+
+
+def judge(
+    columns: RequestColumns, settings: CellSettings, observed: Observed | None = None
+) -> Judged:
+    """Return the summary of one replication, and what claims over several are made from."""
     measured = columns.where(columns.phase == "measured")
     ok = measured.where(measured.outcome == "ok")
     cell = _Cell(
@@ -118,7 +134,10 @@ def summarise(
         settings=settings,
         observed=observed or Observed(),
     )
-    return _summary(cell)
+    return Judged(
+        summary=_summary(cell),
+        kept=kept(cell.measured, cell.latency, settings, cell.seen),
+    )
 
 
 def _summary(cell: _Cell) -> CellSummary:
@@ -216,10 +235,6 @@ def _client(cell: _Cell) -> Client:
     )
 
 
-def _is_unseen(cell: _Cell, statistic: ItlStatistic) -> bool:
-    return cell.seen.hides_means if statistic == "tpot" else cell.seen.hides_gaps
-
-
 def _is_without_limits(settings: CellSettings) -> bool:
     return settings.slo.ttft_ms is None and settings.slo.itl_ms is None
 
@@ -230,7 +245,7 @@ def _goodput(cell: _Cell) -> Mapping[ItlStatistic, Goodput]:
     return {
         statistic: unseen_goodput(len(cell.measured))
         if _is_without_limits(cell.settings)
-        or (slo.itl_ms is not None and _is_unseen(cell, statistic))
+        or (slo.itl_ms is not None and is_unseen(cell.seen, statistic))
         else goodput(
             compliant(cell.measured, cell.latency, cell.settings, statistic), ok, tokens
         )
@@ -257,7 +272,7 @@ def _itl_clause(cell: _Cell) -> Clause:
     """The clause on ITL: over requests, or for `p95_gap` over all gaps of the cell."""
     slo, measured = cell.settings.slo, cell.measured
     one_token = cell.settings.output_tokens == 1
-    if _is_unseen(cell, slo.itl_statistic) and not one_token:
+    if is_unseen(cell.seen, slo.itl_statistic) and not one_token:
         return unseen_clause(f"ITL ({slo.itl_statistic})", slo.itl_ms, len(measured))
     if slo.itl_statistic == "p95_gap" and not one_token:
         return gap_clause(measured, slo.itl_ms, slo.percentile)

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from catalog.quantity import Basis
 from reports.run.number import Frozen, Number, Real
+from reports.run.plan_file import LoadPoint
 
 FORMAT = 1
 
@@ -20,13 +23,19 @@ CellVerdict = Literal["client-bound", "invalid", "cap-bound", "not-steady", "val
 
 
 class ReplicationSummary(Frozen):
-    """One launch's measurement of a cell; ``document`` is the object of ``bench --json``."""
+    """One launch's measurement of a cell; ``document`` is the object of ``bench --json``.
+
+    ``figures`` are this launch's values of the cell's ``measures``; None is unknown, and also
+    what lies beyond the failures or is infinite.
+    """
 
     replication: int
     launch: str
+    host: str = ""
     verdict: CellVerdict
     problems: tuple[str, ...]
     records: str
+    figures: dict[str, Real | None] = Field(default_factory=dict)
     document: dict[str, Any]
 
 
@@ -52,11 +61,14 @@ class CellSummary(Frozen):
     p99), ``output_tokens_per_s``, ``compliant_tokens_per_s``, ``requests_per_s``,
     ``achieved_rate``, ``in_flight_mean``, ``interactivity_tok_per_s``,
     ``output_tok_per_s_per_device``, ``server_queue_time_p95_ms``, ``usd_per_1m_output``,
-    ``usd_per_1m_compliant``, ``compliant_tok_per_machine_hour``, ``send_lag_p99_ms``.
+    ``usd_per_1m_compliant``, ``compliant_tok_per_machine_hour``, ``send_lag_p99_ms``,
+    ``kv_use_max``, ``preemptions``. Latencies are with failures as infinite; money is of the
+    whole instance, in the currency of the number's unit whatever the measure's name.
     ``goodput`` is the goodput clause under each ITL statistic. ``verdict`` is the worst.
     """
 
     load_point: str
+    point: LoadPoint | None = None
     key: str
     basis: Basis
     verdict: CellVerdict
