@@ -131,6 +131,11 @@ def _change(path: Path, name: str, entry: FileEntry) -> Iterator[Finding]:
         yield Finding(kind="changed", path=name, seen=seen)
 
 
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal; OSError where it cannot be read."""
+    return _entry(path).sha256
+
+
 def _entry(path: Path) -> FileEntry:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -21,8 +21,10 @@ from flows.catalog_places import place_of, unreadable_campaigns
 from flows.catalog_view import Shelf, entry_table, kind_table, shelves, shelves_table
 from flows.console import Console
 from flows.errors import ExitCode, Finished, UsageError
+from reports.schemas import RESULTS, result_schema
 from reports.tables import Table
 
+_FILES = (*KINDS, *RESULTS)
 app = typer.Typer(no_args_is_help=True, help="Check, show and describe the catalog.")
 Folders = Annotated[
     list[Path] | None,
@@ -89,12 +91,13 @@ def show(
 
 @app.command()
 def schema(
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(KINDS)}.")] = "campaign",
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(_FILES)}.")] = "campaign",
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors and other tools."""
-    if kind not in KINDS:
-        raise UsageError("schema", f"there is no kind {kind!r}", did_you_mean(kind, KINDS))
-    sys.stdout.write(json.dumps(json_schema(kind), indent=2, allow_nan=False) + "\n")
+    if kind not in _FILES:
+        raise UsageError("schema", f"there is no kind {kind!r}", did_you_mean(kind, _FILES))
+    found = json_schema(kind) if kind in KINDS else result_schema(kind)
+    sys.stdout.write(json.dumps(found, indent=2, allow_nan=False) + "\n")
 
 
 def _sentence(finding: Finding, place: str) -> str:
