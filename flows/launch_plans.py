@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from catalog.entries import Catalog
-from catalog.schema import Campaign
+from catalog.schema import Campaign, Candidate
 from deploy_templates.candidate import launch_request
 from deploy_templates.plan import LaunchPlan, Need
 from deploy_templates.render import render
+from deploy_templates.request import Checkpoint, LaunchRequest
 from deploy_templates.runtime_folder import RuntimeFolder, load_runtime_folder
 
 SCHEMA_VERSION = 1
@@ -38,6 +39,26 @@ class SharedNeed:
     candidates: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requested:
+    """One candidate's launch as it is asked for, so that it can be asked for again elsewhere.
+
+    A flow that knows better where things are renders ``request`` anew with ``launch_of``: a
+    free port, a prepared checkpoint, the host's programs, cores of its own.
+    """
+
+    name: str
+    request: LaunchRequest | None = None
+    runtime: RuntimeFolder | None = None
+    endpoints: tuple[str, ...] = ()
+    replicas: int = 1
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """Bytes of the weights; None where nothing is launched or they are not modelled."""
+        return None if self.request is None else self.request.weight_bytes
+
+
 def planned(
     campaign: Campaign, catalog: Catalog, folders: Sequence[Path] = ()
 ) -> tuple[Planned, ...]:
@@ -48,30 +69,61 @@ def planned(
     CatalogError
         For a candidate that cannot be launched as it is stated, with the reason.
     """
+    return tuple(planned_as(one) for one in requested(campaign, catalog, folders))
+
+
+def requested(
+    campaign: Campaign,
+    catalog: Catalog,
+    folders: Sequence[Path] = (),
+    *,
+    checkpoints: Mapping[str, Checkpoint] | None = None,
+) -> tuple[Requested, ...]:
+    """Every candidate's launch request, in file order.
+
+    ``checkpoints`` are those that lie prepared (a dummy that was made, a file that was
+    fetched), by candidate; without one the request names a place that is yet to be filled.
+    Raises CatalogError for a candidate that cannot be launched as it is stated.
+    """
 
     @cache
     def runtime(name: str) -> RuntimeFolder:
         return load_runtime_folder(name, folders)
 
-    return tuple(
-        Planned(name=candidate.name, endpoints=candidate.endpoint)
-        if candidate.runtime is None
-        else Planned(
+    def one(candidate: Candidate) -> Requested:
+        if candidate.runtime is None:
+            return Requested(name=candidate.name, endpoints=candidate.endpoint)
+        folder = runtime(candidate.runtime)
+        request = launch_request(
+            campaign,
+            candidate,
+            catalog,
+            folder,
+            local_class=local_class(platform.system(), platform.machine()),
+        )
+        prepared = (checkpoints or {}).get(candidate.name)
+        return Requested(
             name=candidate.name,
-            plan=render(
-                launch_request(
-                    campaign,
-                    candidate,
-                    catalog,
-                    runtime(candidate.runtime),
-                    local_class=local_class(platform.system(), platform.machine()),
-                ),
-                runtime(candidate.runtime),
-            ),
+            request=request if prepared is None else replace(request, checkpoint=prepared),
+            runtime=folder,
             replicas=candidate.replicas_per_host or 1,
         )
-        for candidate in campaign.candidates
+
+    return tuple(one(candidate) for candidate in campaign.candidates)
+
+
+def planned_as(one: Requested) -> Planned:
+    """The candidate with its launch plan as it is asked for."""
+    return Planned(
+        name=one.name, plan=launch_of(one), endpoints=one.endpoints, replicas=one.replicas
     )
+
+
+def launch_of(one: Requested, **elsewhere: Any) -> LaunchPlan | None:
+    """The launch plan, None for an endpoint; ``elsewhere`` replaces fields of the request."""
+    if one.request is None or one.runtime is None:
+        return None
+    return render(replace(one.request, **elsewhere), one.runtime)
 
 
 def local_class(system: str, machine: str) -> str:

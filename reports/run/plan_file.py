@@ -159,8 +159,10 @@ class CandidateFacts(Frozen):
     version: str | None = None
     precision: str | None = None
     kv_precision: str | None = None
+    driver: str | None = None
     parity: Literal["contract", "needs quality proof"] = "contract"
     checkpoint: str | None = None
+    weight_bytes: int | None = None
     is_dummy: bool = False
     is_moe: bool = False
     is_speculative: bool = False

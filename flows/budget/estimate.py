@@ -1,0 +1,82 @@
+"""The estimate of a plan: every kind of step with its time and its money, low to high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catalog.quantity import Basis
+from flows.budget.steps import host_of, steps
+from flows.budget.times import Range, added
+from flows.matrix.order import visits
+from reports.run.number import Number
+from reports.run.plan_file import EstimateItem, RunPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Sums over an estimate: machine time, time on the wall, money (None: a price is unknown).
+
+    Hosts work at the same time, so the wall's time is that of the host that takes longest.
+    """
+
+    machine_s: Range
+    wall_s: Range
+    usd: Range | None
+
+
+def estimate(plan: RunPlan) -> tuple[EstimateItem, ...]:
+    """Each step of the plan, host by host, in the order in which it comes."""
+    found: list[EstimateItem] = []
+    for host in dict.fromkeys(visit.host for visit in plan.order):
+        found += steps(host_of(plan, host))
+    return tuple(found)
+
+
+def totals(items: Sequence[EstimateItem]) -> Totals:
+    """The sums of an estimate."""
+    by_host = {
+        host: added(Range(each.low_s, each.high_s) for each in items if each.host == host)
+        for host in dict.fromkeys(each.host for each in items)
+    }
+    money = [
+        Range(each.low_usd, each.high_usd)
+        for each in items
+        if each.low_usd is not None and each.high_usd is not None
+    ]
+    return Totals(
+        machine_s=added(by_host.values()),
+        wall_s=Range(
+            max((each.low for each in by_host.values()), default=0.0),
+            max((each.high for each in by_host.values()), default=0.0),
+        ),
+        usd=added(money) if len(money) == len(items) else None,
+    )
+
+
+def money_not_spent(plan: RunPlan) -> Number | None:
+    """What measuring those that the paper vote kept out would have cost, in USD.
+
+    None where nobody was kept out, or where a price is not known.
+    """
+    gated = tuple(
+        each.model_copy(update={"measured": True})
+        for each in plan.candidates
+        if not each.measured and each.verdict in ("reject", "unlikely", "unknown")
+    )
+    if not gated:
+        return None
+    instead = plan.model_copy(
+        update={"candidates": gated, "order": visits(gated, plan.matrix), "rehearsal": False}
+    )
+    usd = totals(estimate(instead)).usd
+    if usd is None:
+        return None
+    return Number(
+        value=usd.low,
+        unit="USD",
+        basis=Basis.ASSUMPTION,
+        low=usd.low,
+        high=usd.high,
+        note="the estimate of measuring what the paper vote kept out; the value is its low end",
+    )

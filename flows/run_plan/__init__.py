@@ -1,0 +1,6 @@
+"""From a campaign file and the catalog to the plan of a run, frozen before its first step."""
+
+from flows.run_plan.plan import gates_json, make_run_plan
+from flows.run_plan.rehearsed import rehearsed
+
+__all__ = ["gates_json", "make_run_plan", "rehearsed"]
