@@ -4,9 +4,8 @@ Circular binary segmentation (Olshen and others, Biostatistics 5 (2004) 557-572)
 of all stretches of the series, one may differ most from the rest, be it at an end (the
 level changed) or within (it changed and came back). That difference is held against the
 largest one in random orders of the same runs, so that a series without a change raises an
-alarm with probability `alpha` whatever its distribution, outliers included. The size of a
-change is the median of all ratios across it (Hodges and Lehmann), its interval that of the
-rank-sum test (Moses); both take the position as given.
+alarm with probability `alpha` whatever its distribution, outliers included.
+Size and interval of a change (`reports.stats.shift`) take its position as given.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import comb
+from math import exp
 from typing import Final
 
 import numpy as np
 from scipy.stats import rankdata
 
 from reports.columns import Ints, Reals
+from reports.stats.shift import shift
 
 MIN_RUNS: Final = 8  # fewer cannot reach 5%
 MIN_SIDE: Final = 3  # a single odd run is no change
@@ -73,13 +73,13 @@ def change_points(
     edges = [0, *(place for place, _ in steps), len(logs)]
     found = []
     for (place, p_value), before, after in zip(steps, edges[:-2], edges[2:], strict=True):
-        ratio, low, high = _size(logs[before:place], logs[place:after], level)
+        moved = shift(logs[before:place], logs[place:after], level)
         found.append(
             ChangePoint(
                 position=int(seen[place]),
-                ratio=ratio,
-                low=low,
-                high=high,
+                ratio=exp(moved.middle),
+                low=None if moved.low is None else exp(moved.low),
+                high=None if moved.high is None else exp(moved.high),
                 level=level,
                 p_value=p_value,
             )
@@ -163,43 +163,3 @@ def _step_p(before: Reals, after: Reals, rng: np.random.Generator) -> float:
     middle = both.mean() * len(before)
     away = np.abs(orders[:, : len(before)].sum(-1) - middle)
     return (1 + int((away >= abs(before.sum() - middle) - _SAME).sum())) / (1 + _ORDERS)
-
-
-def _size(
-    before: Reals, after: Reals, level: float
-) -> tuple[float, float | None, float | None]:
-    ours, theirs = np.meshgrid(after, before)
-    with np.errstate(invalid="ignore"):
-        ratios = np.sort(
-            np.nan_to_num(ours - theirs, nan=0.0, posinf=np.inf, neginf=-np.inf).ravel()
-        )
-    dropped = _dropped(len(before), len(after), (1 - level) / 2)
-    limits = (
-        (None, None)
-        if dropped is None
-        else (ratios[dropped], ratios[len(ratios) - 1 - dropped])
-    )
-    low, high = (None if limit is None else float(np.exp(limit)) for limit in limits)
-    return float(np.exp(np.median(ratios))), low, high
-
-
-def _dropped(before: int, after: int, tail: float) -> int | None:
-    """Return how many ratios each limit leaves out; None where even the extremes are inside.
-
-    The number of ratios below the true one is distributed as the rank-sum statistic.
-    """
-    orders = comb(before + after, before)
-    chances = np.cumsum([count / orders for count in _rank_sums(before, after)])
-    inside = int(np.searchsorted(chances, tail, side="right"))
-    return inside - 1 if inside else None
-
-
-def _rank_sums(before: int, after: int) -> list[int]:
-    """Return the number of orders with each rank sum: a Gaussian binomial coefficient."""
-    counts = [1] + [0] * (before * after)
-    for size in range(1, before + 1):
-        for place in range(len(counts) - 1, after + size - 1, -1):
-            counts[place] -= counts[place - after - size]
-        for place in range(size, len(counts)):
-            counts[place] += counts[place - size]
-    return counts

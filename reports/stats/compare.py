@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from math import exp, inf, sqrt
 from typing import Final, Literal
 
-import numpy as np
 from scipy.special import stdtr
 
 from reports.stats.ranks import RankTest, rank_sum, signed_rank
-from reports.stats.replications import LogMean, log_mean, mean_of
+from reports.stats.replications import LogMean, log_mean, logarithms, mean_of
 
 Word = Literal["better", "worse", "no difference shown"]
 Direction = Literal["lower", "higher"]
@@ -142,13 +141,10 @@ def _or_one(p_value: float | None) -> float:
 def _paired_mean(
     candidate: Sequence[float | None], reference: Sequence[float | None]
 ) -> LogMean | str:
-    for values in (candidate, reference):
-        found = log_mean(values)
-        if isinstance(found, str) and not found.startswith("no spread"):
-            return found
-    ours = np.log(np.array(candidate, dtype=np.float64))
-    theirs = np.log(np.array(reference, dtype=np.float64))
-    return mean_of(ours - theirs)
+    ours, theirs = logarithms(candidate), logarithms(reference)
+    if isinstance(ours, str):
+        return ours
+    return theirs if isinstance(theirs, str) else mean_of(ours - theirs)
 
 
 def _welch(ours: LogMean | str, theirs: LogMean | str) -> LogMean | str:
@@ -171,32 +167,28 @@ def _comparison(
     margin: float,
     level: float,
 ) -> Comparison:
+    unknown = Comparison(
+        word="no difference shown",
+        ratio=None,
+        low=None,
+        high=None,
+        level=level,
+        method=method,
+        margin=margin,
+        p_value=None,
+        n_runs=runs,
+        ranks=ranks,
+    )
     if isinstance(found, str):
-        return Comparison(
-            word="no difference shown",
-            ratio=None,
-            low=None,
-            high=None,
-            level=level,
-            method=method,
-            margin=margin,
-            p_value=None,
-            n_runs=runs,
-            ranks=ranks,
-            why=found,
-        )
+        return replace(unknown, why=found)
     low, high = found.limits(level)
-    return Comparison(
+    return replace(
+        unknown,
         word=_word(low, high, margin, better),
         ratio=_exp(found.mean),
         low=_exp(low),
         high=_exp(high),
-        level=level,
-        method=method,
-        margin=margin,
         p_value=_p_value(found, margin),
-        n_runs=runs,
-        ranks=ranks,
     )
 
 

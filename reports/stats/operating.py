@@ -1,6 +1,6 @@
 """The operating characteristic of the goodput verdict: what it can and cannot see.
 
-The figures are simulated beforehand, over many campaigns each, by
+The figures are simulated beforehand, thousands of campaigns each, by
 `benchmarks/make_operating_characteristic.py`, and stored beside this module with how they
 were made.
 """
@@ -20,17 +20,16 @@ class OperatingPoint:
     `goodput` is the true share; `runs` launches of `requests` each. `correlation` is that of
     one request with the next and `spread` that between launches, in standard deviations of
     the latent normal variable (`reports.stats.campaigns`). `holds` and `misses` are shares
-    of `campaigns` simulated ones.
+    of all simulated campaigns.
     """
 
-    goodput: float
     requests: int
     runs: int
     correlation: float
     spread: float
+    goodput: float
     holds: float
     misses: float
-    campaigns: int
 
     @property
     def inconclusive(self) -> float:
@@ -40,34 +39,39 @@ class OperatingPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatingCharacteristic:
-    """The stored table with the sentence on how it was made."""
+    """The stored table, in how many campaigns each point was seen, and how it was made."""
 
     made: str
     seed: int
     target: float
+    campaigns: int
     points: tuple[OperatingPoint, ...]
 
-    def select(
-        self, *, requests: int, runs: int, correlation: float, spread: float
-    ) -> tuple[OperatingPoint, ...]:
-        """Return the points of one plan, by rising true goodput; empty where not stored."""
-        asked = (requests, runs, correlation, spread)
-        return tuple(
-            point
-            for point in self.points
-            if (point.requests, point.runs, point.correlation, point.spread) == asked
-        )
+    def of_plan(self, requests: int, runs: int) -> tuple[OperatingPoint, ...]:
+        """Return the points of the largest stored plan that asks for no more than this one.
+
+        Ordered by correlation and spread, then by the true goodput; empty for plans smaller
+        than any stored one.
+        """
+        smaller = [
+            point for point in self.points if point.requests <= requests and point.runs <= runs
+        ]
+        if not smaller:
+            return ()
+        largest = max((point.requests, point.runs) for point in smaller)
+        return tuple(point for point in smaller if (point.requests, point.runs) == largest)
 
 
 @cache
 def operating_characteristic() -> OperatingCharacteristic:
     """Return the stored operating characteristic of the goodput verdict."""
-    stored = json.loads(
-        files("reports.stats").joinpath("operating_characteristic.json").read_text()
-    )
+    text = files("reports.stats").joinpath("operating_characteristic.json").read_text()
+    stored = json.loads(text)
+    points = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
     return OperatingCharacteristic(
         made=stored["made"],
         seed=stored["seed"],
         target=stored["target"],
-        points=tuple(OperatingPoint(**point) for point in stored["points"]),
+        campaigns=stored["campaigns"],
+        points=tuple(OperatingPoint(**point) for point in points),
     )

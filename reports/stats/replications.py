@@ -22,7 +22,9 @@ from reports.columns import Reals
 from reports.stats.quantiles import Bounds
 
 METHOD: Final = "t on logarithms over launches"
-_NO_SPREAD: Final = 1e-12  # of logarithms: rounding of equal values
+# No server repeats itself more closely than by a thousandth; a smaller spread of few values
+# is chance or rounding, and its interval would be far too tight.
+LEAST_SPREAD: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,12 @@ def one_sided(values: Sequence[float | None], level: float = 0.95) -> Bounds:
 
 def log_mean(values: Sequence[float | None]) -> LogMean | str:
     """Return the mean of the logarithms, or in words why there is none to rely on."""
+    logs = logarithms(values)
+    return logs if isinstance(logs, str) else mean_of(logs)
+
+
+def logarithms(values: Sequence[float | None]) -> Reals | str:
+    """Return the logarithm of each launch's value, or in words why they cannot be used."""
     if len(values) < 2:
         return "fewer than two launches"
     if any(value is None for value in values):
@@ -107,14 +115,12 @@ def log_mean(values: Sequence[float | None]) -> LogMean | str:
         return "a launch whose value lies beyond the failures"
     if (numbers <= 0).any():
         return "a value that is not positive"
-    return mean_of(np.log(numbers))
+    return np.log(numbers)
 
 
-def mean_of(logs: Reals) -> LogMean | str:
+def mean_of(logs: Reals) -> LogMean:
     """Return the mean of logarithms (at least two) with its standard error."""
-    deviation = float(logs.std(ddof=1))
-    if deviation <= _NO_SPREAD:
-        return "no spread at all: not independent measurements"
+    deviation = max(float(logs.std(ddof=1)), LEAST_SPREAD)
     return LogMean(
         mean=float(logs.mean()),
         error=deviation / sqrt(len(logs)),
