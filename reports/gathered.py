@@ -1,0 +1,155 @@
+"""The small files of a run as values: all evidence but the request records themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports.errors import ReportsError
+from reports.run import layout
+from reports.run.host_file import HostFile
+from reports.run.layout import RunFolder
+from reports.run.plan_file import RunPlan
+from reports.run.read import Measured, Run
+
+Ledger = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replication:
+    """One complete replication of a cell: its files' accounts, read.
+
+    ``strays`` are those of its files that are gone or are not what they were when measured.
+    """
+
+    measured: Measured
+    account: Mapping[str, Any]
+    server: Mapping[str, Any]
+    has_telemetry: bool
+    strays: tuple[str, ...] = ()
+
+    @property
+    def candidate(self) -> str:
+        """The candidate that was measured."""
+        return self.measured.file.candidate
+
+    @property
+    def load_point(self) -> str:
+        """The load that it was measured at."""
+        return self.measured.file.load_point
+
+    @property
+    def number(self) -> int:
+        """The replication's number, from 0."""
+        return self.measured.file.replication
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One launch of a candidate as its own record has it; several per replication: replicas."""
+
+    candidate: str
+    replication: int
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A run without its request records. ``campaign_sha256`` is of the file as it is now."""
+
+    plan: RunPlan
+    replications: tuple[Replication, ...]
+    launches: tuple[Launch, ...]
+    hosts: tuple[HostFile, ...]
+    ledger: Ledger
+    quality: Mapping[str, Mapping[str, Any]]
+    campaign_sha256: str | None
+
+    def of(self, candidate: str) -> tuple[Replication, ...]:
+        """The replications of a candidate, by load point and number."""
+        return tuple(each for each in self.replications if each.candidate == candidate)
+
+    def events(self, event: str, **facts: Any) -> Ledger:
+        """The ledger's lines of that event whose facts are these."""
+        return tuple(
+            line
+            for line in self.ledger
+            if line.get("event") == event
+            and all(line.get(name) == value for name, value in facts.items())
+        )
+
+
+def gathered(run: Run) -> Gathered:
+    """Read all small files of a run.
+
+    Raises
+    ------
+    ReportsError
+        For a file that is missing or holds no JSON object.
+    """
+    campaign = run.folder.file(layout.CAMPAIGN)
+    return Gathered(
+        plan=run.plan,
+        replications=tuple(_replication(measured) for measured in run.cells),
+        launches=_launches(run.folder),
+        hosts=run.hosts,
+        ledger=run.ledger,
+        quality={
+            path.stem: _object(path)
+            for path in sorted((run.folder.path / "quality").glob("*.json"))
+        },
+        campaign_sha256=_sha256(campaign) if campaign.is_file() else None,
+    )
+
+
+def _replication(measured: Measured) -> Replication:
+    return Replication(
+        measured=measured,
+        account=_object(measured.client),
+        server=_object(measured.server),
+        has_telemetry=any("telemetry" in name for name in measured.file.files),
+        strays=tuple(
+            name
+            for name, digest in sorted(measured.file.files.items())
+            if not (path := measured.records.with_name(name)).is_file()
+            or _sha256(path) != digest
+        ),
+    )
+
+
+def _launches(folder: RunFolder) -> tuple[Launch, ...]:
+    """Records below ``launch/<candidate>/<replication>``; a replica has a folder of its own."""
+    root = folder.path / "launch"
+    found = [
+        Launch(
+            candidate=path.relative_to(root).parts[0],
+            replication=int(path.relative_to(root).parts[1]),
+            document=_object(path),
+        )
+        for path in sorted(root.glob("*/*/**/launch.json"))
+        if path.relative_to(root).parts[1].isdigit()
+    ]
+    return tuple(sorted(found, key=lambda each: (each.candidate, each.replication)))
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ReportsError(
+            str(path), f"cannot be read: {error.strerror}", "Restore the file"
+        ) from error
+    except ValueError as error:
+        raise ReportsError(str(path), f"is no JSON: {error}", "Restore the file") from error
+    if not isinstance(document, dict):
+        raise ReportsError(str(path), "holds no JSON object", "Restore the file")
+    return document
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
