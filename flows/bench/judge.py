@@ -16,7 +16,7 @@ def summary_of(spec: CellSpec, files: CellFiles) -> CellSummary:
     """The summary of a measured replication, from its records and its client's account."""
     account = json.loads(files.client.read_text(encoding="utf-8"))
     columns = read_records(files.records).columns
-    return summarise(columns, _settings(spec, account), observed_of(account))
+    return summarise(columns, settings_of(spec, account), observed_of(account))
 
 
 def document_of(summary: CellSummary, files: CellFiles) -> dict[str, Any]:
@@ -26,7 +26,8 @@ def document_of(summary: CellSummary, files: CellFiles) -> dict[str, Any]:
     return with_accounts(summary.to_json(), account, server)
 
 
-def _settings(spec: CellSpec, account: Mapping[str, Any]) -> CellSettings:
+def settings_of(spec: CellSpec, account: Mapping[str, Any]) -> CellSettings:
+    """What the replication was asked to be, as its summary takes it."""
     output, plan, slo = spec.content.output, account["plan"], spec.slo
     is_fixed = output is not None and output.kind == "fixed"
     return CellSettings(

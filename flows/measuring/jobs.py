@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from flows.bench.probe import Survey, survey
-from flows.bench.run import measure_cell
+from flows.bench.run import CellFiles, measure_cell
 from flows.bench.spec import CellSpec
 from flows.collect.source import Source
 from flows.foreign_load import Sampler, sampled
+from reports.cell import observed_of, summarise
+from reports.records import read_records
+from reports.run.cell_file import AskedCell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One replication as it came out: its summary, and who else used the host meanwhile."""
+    """One replication as it came out.
+
+    ``asked`` is what ``cell.json`` keeps of the question, ``document`` the object of ``bench
+    --json``, ``foreign`` who else used the host meanwhile.
+    """
 
     interrupted: bool
+    asked: AskedCell
     document: dict[str, Any]
     foreign: dict[str, Any]
 
@@ -36,12 +45,18 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Measure one replication of one cell into ``folder``."""
+    """Measure one replication of one cell into ``folder``.
+
+    ``percentile`` and ``first`` are the contract's: at which percentile its latencies are
+    judged, and which token its TTFT limits.
+    """
 
     spec: CellSpec
     folder: Path
     survey: Survey
     launched: Source | None
+    percentile: float = 95.0
+    first: Literal["token", "answer"] = "token"
 
     def done(self) -> Measured:
         """Its files are written; this is what they say."""
@@ -49,11 +64,21 @@ class Cell:
             files = measure_cell(
                 self.spec, self.folder, known=self.survey, launched=self.launched
             )
-        from flows.bench.judge import document_of, summary_of  # noqa: PLC0415 - after the load
+        return self._told(files, sampler)
 
+    def _told(self, files: CellFiles, sampler: Sampler) -> Measured:
+        from flows.bench.judge import document_of, settings_of  # noqa: PLC0415 - after the load
+
+        account = json.loads(files.client.read_bytes())
+        asked = settings_of(self.spec, account)
+        slo = replace(asked.slo, percentile=self.percentile, first=self.first)
+        asked = replace(asked, slo=slo)
+        columns = read_records(files.records).columns
+        summary = summarise(columns, asked, observed_of(account))
         return Measured(
             interrupted=files.interrupted,
-            document=document_of(summary_of(self.spec, files), files),
+            asked=AskedCell.of(asked),
+            document=document_of(summary, files),
             foreign=sampler.load().to_json(),
         )
 
