@@ -11,15 +11,14 @@ the noncentral t distribution. A stated power asks for more.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from math import sqrt
 from typing import Final
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 from scipy.stats import binom, nct
 
-from reports.stats.binomial import share_lower_bound
 from reports.stats.compare import LEVEL, SAME_MACHINE
 from reports.stats.quantiles import Percent, bound_ranks
 
@@ -100,38 +99,25 @@ def requests_for_percentile(percent: Percent, level: float = 0.95) -> int:
 def requests_for_share(
     share: float, target: float, *, level: float = 0.95, power: float = 0.8
 ) -> int | None:
-    """Return about how many independent requests prove a target, at that true share.
+    """Return the fewest independent requests that prove a target, at that true share.
 
     With a design effect D ask for D times as many. None: more than a hundred thousand, or
     the share is not above the target.
     """
     if share <= target:
         return None
-    low, high = 1, 2
-    while not _proves(high, share, target, level, power):
-        low, high = high, 2 * high
-        if high > MOST_REQUESTS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _proves(middle, share, target, level, power):
-            high = middle
-        else:
-            low = middle
-    return high
+    first = 1
+    while first <= MOST_REQUESTS:
+        trials = np.arange(first, 2 * first)
+        missing = binom.isf(1 - level, trials, target)
+        proves = binom.sf(missing, trials, share) >= power
+        if proves.any():
+            return int(trials[proves.argmax()])
+        first *= 2
+    return None
 
 
 def fewest_hits(trials: int, target: float, level: float = 0.95) -> int | None:
     """Return the fewest hits of independent trials that prove a share; None: not even all."""
-    if share_lower_bound(trials, trials, level) < target:
-        return None
-    return bisect_left(
-        range(trials + 1),
-        True,
-        key=lambda hits: share_lower_bound(hits, trials, level) >= target,
-    )
-
-
-def _proves(trials: int, share: float, target: float, level: float, power: float) -> bool:
-    hits = fewest_hits(trials, target, level)
-    return hits is not None and float(binom.sf(hits - 1, trials, share)) >= power
+    hits = int(binom.isf(1 - level, trials, target)) + 1
+    return hits if hits <= trials else None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.stats.binomial import share_lower_bound, share_upper_bound
+from reports.stats.binomial import share_limits, share_lower_bound, share_upper_bound
 
 
 def tail(hits: int, trials: int, share: float) -> float:
@@ -67,3 +67,12 @@ def test_the_lower_bound_is_below_the_truth_in_95_of_100_samples_or_more(share):
     covered = np.mean([bounds[int(count)] <= share for count in hits])
 
     assert covered >= 0.945
+
+
+@given(trials=st.integers(1, 400), data=st.data())
+def test_the_limits_of_many_shares_are_those_of_each(trials, data):
+    hits = data.draw(st.integers(0, trials))
+    low, high = share_limits(np.array([hits]), np.array([trials]))
+
+    assert float(low[0]) == pytest.approx(share_lower_bound(hits, trials))
+    assert float(high[0]) == pytest.approx(share_upper_bound(hits, trials))
