@@ -106,12 +106,15 @@ class Decision(Frozen):
 
     ``sentence`` says it in one sentence; ``rule`` lists the steps that made it, in order;
     ``blockers`` what stands between it and a signoff. ``exit_code`` is that of ``compare``.
+    Where nobody is chosen because no difference was shown, ``tie_break`` is whom the rule for
+    ties names: a choice, not a finding. ``winner`` is either of the two.
     """
 
     schema_version: Literal[1] = 1
     method_version: int
     outcome: Outcome
     chosen: str | None
+    tie_break: str | None = None
     sentence: str
     because: tuple[str, ...] = ()
     runner_up: str | None = None
@@ -126,6 +129,11 @@ class Decision(Frozen):
     stamp: Stamp
     exit_code: int
     money_not_spent: Number | None = None
+
+    @property
+    def winner(self) -> str | None:
+        """Whom the evidence or else the rule for ties names."""
+        return self.chosen or self.tie_break
 
     def of(self, name: str) -> Ranked:
         """The candidate's place; raises KeyError."""
