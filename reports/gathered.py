@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from reports.errors import ReportsError
 from reports.run import layout
@@ -17,6 +17,7 @@ from reports.run.plan_file import RunPlan
 from reports.run.read import Measured, Run
 
 Ledger = tuple[Mapping[str, Any], ...]
+_SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """A run without its request records. ``campaign_sha256`` is of the file as it is now."""
+    """A run without its request records. ``campaign_sha256`` is of the file as it is now.
+
+    Cells of a rate search are left out: they only say where to look.
+    """
 
     plan: RunPlan
     replications: tuple[Replication, ...]
@@ -94,7 +98,11 @@ def gathered(run: Run) -> Gathered:
     campaign = run.folder.file(layout.CAMPAIGN)
     return Gathered(
         plan=run.plan,
-        replications=tuple(_replication(measured) for measured in run.cells),
+        replications=tuple(
+            _replication(measured)
+            for measured in run.cells
+            if not measured.file.load_point.startswith(_SEARCH)
+        ),
         launches=_launches(run.folder),
         hosts=run.hosts,
         ledger=run.ledger,

@@ -30,7 +30,7 @@ def check(evidence: Evidence) -> Iterator[Check]:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         yield Check(
             id="campaign-complete",
-            requirement="Every planned replication was measured, or left out for a stated reason",
+            requirement="Every planned replication was measured, or left out for a reason",
             observed=f"missing: {words}{more}" if missing else f"{len(planned)} replications",
             needed=f"{len(planned)} replications",
             verdict="fail" if missing else "pass",
