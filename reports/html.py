@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 TEMPLATES = Path(__file__).parent / "templates"
+SECTIONS = Path(__file__).parent / "sections"
 _MARKDOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|", "[": "\\[", "`": "\\`", "\n": " "}
 )
@@ -32,7 +33,7 @@ def escape_markdown(value: object) -> object:
 @cache
 def _html() -> Environment:
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader((TEMPLATES, SECTIONS)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -43,7 +44,7 @@ def _html() -> Environment:
 @cache
 def _markdown() -> Environment:
     return Environment(  # noqa: S701 - finalize escapes every value for Markdown instead
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader((TEMPLATES, SECTIONS)),
         undefined=StrictUndefined,
         finalize=escape_markdown,
         trim_blocks=True,

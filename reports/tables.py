@@ -11,10 +11,11 @@ Meaning = Literal["", "pass", "fail", "warn", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A heading; numbers stand at the right."""
+    """A heading with the unit of what stands below it; numbers stand at the right."""
 
     title: str
     right: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

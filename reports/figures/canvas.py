@@ -1,0 +1,158 @@
+"""Matplotlib drawings as SVG for one page: colours by variable, the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any, Final
+
+import matplotlib as mpl
+import matplotlib.ticker
+from markupsafe import Markup, escape
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from reports.figures.palette import INK, MUTED, PAPER, RULE, with_variables
+from reports.tables import Table
+
+WIDTH: Final = 8.4  # inches of 72 units
+_ONE_AT_A_TIME = threading.Lock()  # matplotlib's settings belong to the whole process
+_KEPT: Final = ("backend", "interactive", "toolbar")
+_SETTINGS: Final[dict[str, Any]] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "runoff",
+    "svg.image_inline": True,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.parse_math": False,
+    "axes.unicode_minus": True,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlecolor": INK,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "figure.facecolor": "none",
+    "text.color": INK,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "path.simplify": False,
+}
+_HEAD: Final = re.compile(r"\A.*?<svg\b[^>]*>", re.DOTALL)
+_METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_COMMENT: Final = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_FONT: Final = re.compile(r"font: (?:[a-z]+ )*?((?:bold|\d{3}) )?(\d+(?:\.\d+)?)px [^;\"]*")
+_ID: Final = re.compile(r'\bid="([^"]+)"')
+_LINK: Final = re.compile(r'xlink:href="#([^"]+)"')
+_URL: Final = re.compile(r"url\(#([^)]+)\)")
+_DECIMALS: Final = re.compile(r"(\d+\.\d{2})\d+")
+_SPACE: Final = re.compile(r"\n\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """One figure of the page.
+
+    ``finding`` is the figure's title, a sentence made from its numbers; ``definition`` says
+    what is drawn, ``caption`` on how much it rests; ``table`` holds the numbers.
+    """
+
+    name: str
+    title: str
+    finding: str
+    definition: str
+    caption: str
+    table: Table
+    svg: Markup
+
+
+def drawn(draw: Callable[[Figure], None], *, height: float = 3.9, width: float = WIDTH) -> str:
+    """The SVG of what ``draw`` puts on an empty figure."""
+    with _ONE_AT_A_TIME, mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a glyph that matplotlib's font lacks, a page's has
+        defaults: Any = {k: v for k, v in mpl.rcParamsDefault.items() if k not in _KEPT}
+        settings: Any = _SETTINGS
+        mpl.rcParams.update(defaults)
+        mpl.rcParams.update(settings)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure)
+        text = io.StringIO()
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(text, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return text.getvalue()
+
+
+def themed(
+    svg: str,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    height: float = 3.9,
+    width: float = WIDTH,
+) -> Markup:
+    """The SVG for a page: accessible, scalable, its names its own, its colours the page's."""
+    body = _HEAD.sub("", svg, count=1)
+    body = _COMMENT.sub("", _METADATA.sub("", body))
+    body = _FONT.sub(_font, body)
+    body = _ID.sub(rf'id="{name}-\1"', body)
+    body = _LINK.sub(rf'href="#{name}-\1"', body)
+    body = _URL.sub(rf"url(#{name}-\1)", body)
+    body = _SPACE.sub("\n", _DECIMALS.sub(r"\1", body))
+    box = f"0 0 {width * 72:g} {height * 72:g}"
+    head = (
+        f'<svg viewBox="{box}" role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>'
+    )
+    return Markup(head + with_variables(body).strip())  # noqa: S704 - texts are escaped here and by matplotlib
+
+
+def _font(found: re.Match[str]) -> str:
+    weight = "font-weight: 600; " if found[1] else ""
+    return f"{weight}font-size: {found[2]}px"
+
+
+def halo(width: float = 3.0) -> dict[str, Any]:
+    """Keyword arguments of a text that stays readable over lines."""
+    return {"bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": width / 3, "alpha": 0.8}}
+
+
+def plain_ticks(axes: Axes, which: str, places: list[float] | None = None) -> None:
+    """Ticks written as plain numbers, on a logarithmic axis too."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if places is not None:
+        axis.set_major_locator(mpl.ticker.FixedLocator(places))
+    axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: tick(value)))
+    axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def tick(value: float) -> str:
+    """A tick's number without needless zeros: ``0.5``, ``1,000``."""
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def log_places(low: float, high: float, subs: tuple[float, ...] = (1, 2, 5)) -> list[float]:
+    """Round numbers from just below ``low`` to just above ``high``."""
+    exponents = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
+    return [
+        s * 10.0**e for e in exponents for s in subs if low / 1.3 <= s * 10.0**e <= high * 1.3
+    ]

@@ -1,0 +1,195 @@
+"""Figure 7, forest: candidates against the leader, each metric with its interval and word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from catalog.quantity import significant
+from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
+from reports.figures.labels import short
+from reports.figures.palette import INK, MUTED, SHEET, look
+from reports.metric_names import metric_name
+from reports.number_words import DASH, interval
+from reports.report import Report
+from reports.run.decision_file import Comparison
+from reports.run.number import Number
+from reports.tables import Cell, Column, Meaning, Table
+
+NAME = "forest"
+MISSING = "no two candidates could be compared"
+WORD_MEANING: dict[str, Meaning] = {
+    "better": "pass",
+    "worse": "fail",
+    "no difference shown": "",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One comparison: ratio of the candidate over the other, and the word that is allowed."""
+
+    candidate: str
+    against: str
+    metric: str
+    ratio: Number
+    margin: float
+    word: str
+    place: int
+
+
+def figure(report: Report) -> Drawing | str:
+    """The figure, or why there is none."""
+    rows = forest(report)
+    return draw(rows) if any(row.ratio.value for row in rows) else MISSING
+
+
+def forest(report: Report) -> tuple[Row, ...]:
+    """A row per comparison of the decision."""
+    order = {facts.name: place for place, facts in enumerate(report.plan.candidates)}
+    return tuple(_row(each, order) for each in report.decision.comparisons)
+
+
+def draw(rows: tuple[Row, ...]) -> Drawing:
+    """The figure with its finding."""
+    said = finding(rows)
+    definition = (
+        "Ratio of each candidate to the one it is held against (log). The band is the margin "
+        "within which a difference does not count; a word needs the whole interval outside it."
+    )
+    height = 1.1 + 0.34 * len(rows)
+    svg = drawn(lambda figure: _draw(figure, rows), height=height)
+    runs = sorted({row.ratio.runs for row in rows if row.ratio.runs is not None})
+    launches = (
+        f"R = {' to '.join(str(r) for r in dict.fromkeys((runs[0], runs[-1])))} launches. "
+        if runs
+        else ""
+    )
+    bases = ", ".join(dict.fromkeys(row.ratio.basis.value for row in rows))
+    return Drawing(
+        name=NAME,
+        title="forest",
+        finding=said,
+        definition=definition,
+        caption=f"{launches}95% intervals of the log ratio; {bases}.",
+        table=comparison_table(rows),
+        svg=themed(svg, name=NAME, title=said, description=definition, height=height),
+    )
+
+
+def finding(rows: tuple[Row, ...]) -> str:
+    """The clearest difference, and in how many comparisons none was shown."""
+    shown = [row for row in rows if row.word != "no difference shown" and row.ratio.value]
+    silent = len(rows) - len(shown)
+    if not shown:
+        return "In no comparison was a difference shown."
+    most = max(shown, key=lambda row: abs((row.ratio.value or 1.0) - 1.0))
+    text = (
+        f"{most.candidate} is {most.word} than {most.against} in {metric_name(most.metric)}: "
+        f"{significant(most.ratio.value or 0.0)} times"
+    )
+    return f"{text}; in {silent} of {len(rows)} comparisons no difference was shown."
+
+
+def comparison_table(rows: tuple[Row, ...]) -> Table:
+    """The comparisons' numbers."""
+    columns = (
+        Column(title="Candidate"),
+        Column(title="Against"),
+        Column(title="Metric"),
+        Column(title="Ratio", unit="low–middle–high", right=True),
+        Column(title="Margin", unit="± %", right=True),
+        Column(title="Word"),
+    )
+    return Table(
+        title="Comparisons",
+        columns=columns,
+        rows=tuple(
+            (
+                Cell(text=row.candidate),
+                Cell(text=row.against),
+                Cell(text=metric_name(row.metric)),
+                Cell(text=interval_of(row.ratio), detail=row.ratio.note or ""),
+                Cell(text=significant(row.margin * 100)),
+                Cell(text=row.word, meaning=WORD_MEANING.get(row.word, "")),
+            )
+            for row in rows
+        ),
+    )
+
+
+def interval_of(ratio: Number) -> str:
+    """A ratio's interval; ratios are numbers, never shares."""
+    if ratio.value is None:
+        return DASH
+    return interval(ratio.model_copy(update={"unit": "ratio"}))
+
+
+def _row(found: Comparison, order: dict[str, int]) -> Row:
+    return Row(
+        candidate=found.candidate,
+        against=found.against,
+        metric=found.metric,
+        ratio=found.ratio,
+        margin=found.margin,
+        word=found.word,
+        place=order.get(found.candidate, 0),
+    )
+
+
+def _draw(figure_: Figure, rows: tuple[Row, ...]) -> None:
+    axes: Axes = figure_.subplots()
+    seen = [
+        v
+        for row in rows
+        for v in (row.ratio.low, row.ratio.value, row.ratio.high)
+        if v and v > 0
+    ]
+    margin = max(row.margin for row in rows)
+    low, high = min(*seen, 1 - 2 * margin), max(*seen, 1 + 2 * margin)
+    axes.axvspan(1 / (1 + margin), 1 + margin, color=SHEET, linewidth=0)
+    axes.axvline(1, color=MUTED, linewidth=1)
+    for height, row in enumerate(reversed(rows)):
+        _one(axes, row, height)
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.06, high * 1.06)
+    plain_ticks(axes, "x", _places(low, high))
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    names = [f"{short(row.candidate)}, {metric_name(row.metric)}" for row in reversed(rows)]
+    axes.set_yticks(range(len(rows)), names)
+    axes.grid(visible=False, axis="y")
+    others = ", ".join(dict.fromkeys(short(row.against) for row in rows))
+    axes.set_xlabel(f"ratio to {others}")
+
+
+def _one(axes: Axes, row: Row, height: int) -> None:
+    each, ratio = look(row.place), row.ratio
+    if ratio.value is None:
+        axes.text(1, height, "no ratio", color=MUTED, va="center")
+        return
+    if ratio.low and ratio.high:
+        axes.plot([ratio.low, ratio.high], [height] * 2, color=each.colour, linewidth=2)
+    axes.plot(ratio.value, height, marker=each.marker, color=each.colour, markersize=7)
+    axes.text(
+        1.012,
+        height,
+        row.word,
+        color=INK,
+        va="center",
+        transform=axes.get_yaxis_transform(),
+        fontweight="normal" if row.word == "no difference shown" else "bold",
+        clip_on=False,
+    )
+
+
+def _places(low: float, high: float) -> list[float]:
+    near = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0]
+    if high / low < 1.5:
+        near = sorted([*near, 0.95, 1.05])
+    wide = log_places(low, high)
+    inside = [place for place in near if low / 1.05 <= place <= high * 1.05]
+    if high / low < 2.2:
+        return inside
+    return sorted(place for place in {*wide, 1.0} if low / 1.05 <= place <= high * 1.05)

@@ -1,0 +1,77 @@
+"""Labels beside lines and points, moved apart where they would cover each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from matplotlib.axes import Axes
+
+from reports.figures.canvas import halo
+
+_LINE: Final = 0.058  # height of a label as a share of the axes
+LONGEST: Final = 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A text at the end of a line, in the line's colour; the place is in data units."""
+
+    text: str
+    x: float
+    y: float
+    colour: str
+
+
+def short(name: str) -> str:
+    """The name as a figure has room for it."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def put_right(axes: Axes, labels: Sequence[Label], *, line: float = _LINE) -> None:
+    """Labels in the right margin, at the height of their line's end or next to it."""
+    transform = axes.transData + axes.transAxes.inverted()
+    wanted = sorted(
+        ((float(transform.transform((each.x, each.y))[1]), each) for each in labels),
+        key=lambda pair: pair[0],
+    )
+    places = spread([height for height, _ in wanted], line)
+    for place, (_, each) in zip(places, wanted, strict=True):
+        axes.text(
+            1.012,
+            place,
+            short(each.text),
+            transform=axes.transAxes,
+            color=each.colour,
+            va="center",
+            ha="left",
+            fontweight="bold",
+            clip_on=False,
+        )
+
+
+def spread(heights: Sequence[float], line: float) -> list[float]:
+    """Heights in order at least one line apart, moved as little as a pass up and down can."""
+    places = [min(max(height, 0.0), 1.0) for height in heights]
+    for place in range(1, len(places)):
+        places[place] = max(places[place], places[place - 1] + line)
+    excess = max(0.0, places[-1] - 1.0) if places else 0.0
+    if excess:
+        places[-1] -= excess
+        for place in range(len(places) - 2, -1, -1):
+            places[place] = min(places[place], places[place + 1] - line)
+    return places
+
+
+def put_beside(axes: Axes, text: str, x: float, y: float, colour: str) -> None:
+    """A small label above and right of a point."""
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(5, 5),
+        textcoords="offset points",
+        color=colour,
+        fontsize=8.5,
+        **halo(),
+    )

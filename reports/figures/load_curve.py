@@ -1,0 +1,215 @@
+"""Figure 4, load curve: p95 of TTFT, TPOT and E2E as the load rises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from catalog.quantity import significant
+from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
+from reports.figures.labels import Label, put_right
+from reports.figures.palette import FAIL, WARN, Look
+from reports.figures.series import axis_name, is_open_campaign, measured_candidates, rests_on
+from reports.number_words import number_cell
+from reports.report import Report
+from reports.run.number import Number
+from reports.tables import Cell, Column, Table
+
+NAME = "load-curve"
+MISSING = "no candidate has a latency at any load"
+_PANELS = (("TTFT", "ttft_p95_ms"), ("TPOT", "tpot_p95_ms"), ("E2E", "e2e_p95_ms"))
+_WIDTH, _HEIGHT = 9.2, 3.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One cell: the three p95s in ms (None: not observed), and whether it was steady."""
+
+    level: float
+    numbers: tuple[Number | None, ...]
+    steady: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A candidate over levels."""
+
+    name: str
+    look: Look
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCurve:
+    """All lines, the limits by panel, the axis and what they rest on."""
+
+    lines: tuple[Line, ...]
+    limits: tuple[float | None, ...]
+    is_open: bool
+    caption: str
+
+
+def figure(report: Report) -> Drawing | str:
+    """The figure, or why there is none."""
+    data = load_curve(report)
+    return MISSING if data is None else draw(data)
+
+
+def load_curve(report: Report) -> LoadCurve | None:
+    """The figure's data; None where there is no latency."""
+    found = measured_candidates(report)
+    is_open = is_open_campaign(found)
+    lines, cells = [], []
+    for candidate in found:
+        points = []
+        for each in candidate.levels(is_open=is_open):
+            numbers = tuple(each.cell.measures.get(name) for _, name in _PANELS)
+            if each.level and any(n is not None and n.value for n in numbers):
+                steady = each.cell.verdict != "not-steady"
+                points.append(Point(level=each.level, numbers=numbers, steady=steady))
+                cells.append(each.cell)
+        if points:
+            lines.append(Line(name=candidate.name, look=candidate.look, points=tuple(points)))
+    if not lines:
+        return None
+    slo = report.plan.contract.slo
+    return LoadCurve(
+        lines=tuple(lines),
+        limits=(slo.ttft_ms, slo.itl_ms, None),
+        is_open=is_open,
+        caption=f"{rests_on(cells)} Whiskers are t-intervals over launches.",
+    )
+
+
+def draw(data: LoadCurve) -> Drawing:
+    """The figure with its finding."""
+    said = finding(data)
+    definition = (
+        "p95 over requests, median of launches, in ms (log). Cells that were not steady have "
+        "a × at the top. The dashed line is the contract's limit."
+    )
+    svg = drawn(lambda figure: _draw(figure, data), height=_HEIGHT, width=_WIDTH)
+    return Drawing(
+        name=NAME,
+        title="load curve",
+        finding=said,
+        definition=definition,
+        caption=data.caption,
+        table=_table(data),
+        svg=themed(
+            svg, name=NAME, title=said, description=definition, height=_HEIGHT, width=_WIDTH
+        ),
+    )
+
+
+def finding(data: LoadCurve) -> str:
+    """How much the TTFT of the candidate that rises most rises over the levels."""
+    rises = []
+    for line in data.lines:
+        seen = [(p.level, n.value) for p in line.points if (n := p.numbers[0]) and n.value]
+        if len(seen) >= 2:
+            rises.append((seen[-1][1] / seen[0][1], line.name, seen[0], seen[-1]))
+    if not rises:
+        name, point = data.lines[0].name, data.lines[0].points[0]
+        number = point.numbers[0] or point.numbers[2]
+        seen_ms = significant(number.value) if number is not None and number.value else "–"
+        return f"One load was measured: {name} has {seen_ms} ms at {_level(point.level, data)}."
+    factor, name, first, last = max(rises)
+    start = f"{significant(first[1])} ms at {_level(first[0], data)}"
+    end = f"{significant(last[1])} ms at {_level(last[0], data)}"
+    times = significant(factor, 2)
+    return f"TTFT p95 of {name} goes from {start} to {end}, {times} times as much."
+
+
+def _level(level: float, data: LoadCurve) -> str:
+    return f"{significant(level)} requests/s" if data.is_open else f"{level:g} streams"
+
+
+def _draw(figure_: Figure, data: LoadCurve) -> None:
+    panels = figure_.subplots(1, len(_PANELS))
+    levels = sorted({point.level for line in data.lines for point in line.points})
+    for place, (axes, (title, _)) in enumerate(zip(panels, _PANELS, strict=True)):
+        ends = [_line(axes, line, place) for line in data.lines]
+        axes.set_title(f"{title} p95, ms", loc="left")
+        _scales(axes, data, place, levels)
+        if place == len(_PANELS) - 1:
+            put_right(axes, [end for end in ends if end is not None], line=0.065)
+    figure_.supxlabel(axis_name(is_open=data.is_open), fontsize=10)
+
+
+def _line(axes: Axes, line: Line, place: int) -> Label | None:
+    look = line.look
+    seen = [(p, n) for p in line.points if (n := p.numbers[place]) is not None and n.value]
+    if not seen:
+        return None
+    xs, ys = [p.level for p, _ in seen], [n.value or 0.0 for _, n in seen]
+    axes.plot(xs, ys, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
+    for (point, number), x in zip(seen, xs, strict=True):
+        if number.low is not None and number.high is not None:
+            axes.plot([x, x], [number.low, number.high], color=look.colour, linewidth=1)
+        if not point.steady:
+            axes.plot(
+                x,
+                0.985,
+                "x",
+                color=WARN,
+                markersize=8,
+                transform=axes.get_xaxis_transform(),
+                clip_on=False,
+            )
+    return Label(text=line.name, x=xs[-1], y=ys[-1], colour=look.colour)
+
+
+def _scales(axes: Axes, data: LoadCurve, place: int, levels: list[float]) -> None:
+    limit = data.limits[place]
+    ys = [
+        n.value
+        for line in data.lines
+        for p in line.points
+        if (n := p.numbers[place]) and n.value
+    ]
+    if limit is not None:
+        axes.axhline(limit, color=FAIL, linestyle=(0, (4, 2)), linewidth=1.3)
+        ys.append(limit)
+    if len(levels) > 1:
+        axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.margins(x=0.1, y=0.12)
+    plain_ticks(axes, "x", _thinned(levels))
+    if ys:
+        axes.set_ylim(min(ys) / 1.4, max(ys) * 1.4)
+        plain_ticks(axes, "y", log_places(min(ys), max(ys)))
+
+
+def _thinned(levels: list[float]) -> list[float]:
+    """At most six of the levels, at least a factor of 1.4 apart."""
+    kept: list[float] = []
+    for level in levels:
+        if not kept or level / kept[-1] >= 1.4:
+            kept.append(level)
+    return kept[:: max(1, -(-len(kept) // 6))]
+
+
+def _table(data: LoadCurve) -> Table:
+    rows = tuple(
+        (
+            Cell(text=line.name),
+            Cell(text=_level(point.level, data)),
+            *(number_cell(number) for number in point.numbers),
+            Cell(
+                text="steady" if point.steady else "not steady",
+                meaning="" if point.steady else "warn",
+            ),
+        )
+        for line in data.lines
+        for point in line.points
+    )
+    columns = (
+        Column(title="Candidate"),
+        Column(title="Load"),
+        *(Column(title=f"{title} p95", unit="ms", right=True) for title, _ in _PANELS),
+        Column(title="Window"),
+    )
+    return Table(title="Load curve", columns=columns, rows=rows)

@@ -1,0 +1,26 @@
+"""What a reader calls a metric of the summary."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NAMES: Final = {
+    "ttft_p95_ms": "TTFT p95",
+    "tpot_p95_ms": "TPOT p95",
+    "itl_p95_ms": "ITL p95",
+    "e2e_p95_ms": "E2E p95",
+    "usd_per_1m": "$ per 1M compliant",
+    "usd_per_1m_compliant": "$ per 1M compliant",
+    "usd_per_1m_output": "$ per 1M output",
+    "held_rate": "highest held rate",
+    "monthly_usd": "monthly cost",
+    "compliant_tok_per_machine_hour": "compliant tokens per machine-hour",
+    "output_tok_per_s_per_device": "output tokens/s per device",
+    "output_tokens_per_s": "output tokens/s",
+    "compliant_tokens_per_s": "compliant tokens/s",
+}
+
+
+def metric_name(metric: str) -> str:
+    """``TTFT p95`` for ``ttft_p95_ms``; one that is not known, without its underscores."""
+    return _NAMES.get(metric, metric.replace("_", " "))

@@ -1,0 +1,75 @@
+"""A run directory as a report's values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reports.errors import ReportsError
+from reports.report import LaunchKey, Report
+from reports.run import layout
+from reports.run.layout import RunFolder
+from reports.run.read import Run, read_file, read_run
+from reports.run.signoff_file import Signoff
+from reports.screen_file import read_screen
+from reports.thin import Thin, read_thin
+
+LAUNCH = "launch.json"
+
+
+def read_report(folder: RunFolder, manifest: str) -> Report:
+    """Everything that the pages of a run are made from.
+
+    Raises
+    ------
+    ReportsError
+        For a folder that holds no concluded run, or a file that cannot be read.
+    """
+    run = read_run(folder.path)
+    return Report(
+        plan=run.plan,
+        summary=run.summary,
+        decision=run.decision,
+        checks=run.checks,
+        manifest=manifest,
+        hosts=run.hosts,
+        searches=dict(run.searches),
+        screen=read_screen(folder.file(layout.GATES)),
+        launches=dict(_launches(folder)),
+        thin=dict(_thin(run)),
+        signoff=_signoff(folder.file(layout.SIGNOFF)),
+    )
+
+
+def _launches(folder: RunFolder) -> Iterator[tuple[LaunchKey, Mapping[str, Any]]]:
+    for path in sorted((folder.path / "launch").glob(f"*/*/{LAUNCH}")):
+        replication = path.parent.name
+        if replication.isdecimal():
+            yield (path.parent.parent.name, int(replication)), _object(path)
+
+
+def _thin(run: Run) -> Iterator[tuple[LaunchKey, Thin]]:
+    """The decision cells' requests; each file is read once."""
+    places = {each.name: each.decision_point for each in run.decision.ranking}
+    for measured in run.cells:
+        name = measured.name
+        point = places.get(name.candidate) or run.plan.matrix.decision_point
+        if name.load_point == point and measured.records.is_file():
+            key = name.candidate, measured.file.replication
+            yield key, read_thin(measured.records)
+
+
+def _signoff(path: Path) -> Signoff | None:
+    return read_file(path, Signoff) if path.is_file() else None
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        plain = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ReportsError(str(path), f"cannot be read: {error}", "Restore the file") from error
+    if not isinstance(plain, dict):
+        raise ReportsError(str(path), "it is no JSON object", "Restore the file")
+    return plain

@@ -1,0 +1,178 @@
+"""The decision as a record: what was chosen and why, what would flip it, who signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from catalog.quantity import significant
+from reports.break_even import break_evens, sentence
+from reports.metric_names import metric_name
+from reports.number_words import (
+    DASH,
+    number_cell,
+    number_phrase,
+    ratio_phrase,
+    unit_words,
+)
+from reports.report import Report
+from reports.run.decision_file import Comparison, Flip, Ranked
+from reports.run.number import Number
+from reports.signing import signoff_rows, waiver_lines
+from reports.tables import Cell, Column, Table
+from reports.validity import rerun_when
+
+TITLE = "Decision"
+_DECIDING = (
+    Column(title="Figure that decides"),
+    Column(title="Low–middle–high", right=True),
+    Column(title="Unit"),
+    Column(title="Rests on"),
+)
+_SIGNOFF = tuple(
+    Column(title=title) for title in ("Role", "Name", "Date", "Statement", "Manifest, SHA-256")
+)
+
+
+def section(report: Report) -> dict[str, Any]:
+    """The decision in the form of an architecture decision record."""
+    decision = report.decision
+    chosen = _chosen(report)
+    return {
+        "outcome": decision.outcome,
+        "chosen": decision.chosen,
+        "sentence": decision.sentence,
+        "because": decision.because,
+        "deciding": deciding_table(report, chosen) if chosen else None,
+        "gap": gap_sentence(decision.gap) if decision.gap else None,
+        "runner_up": decision.runner_up,
+        "flips": [flip_sentence(flip) for flip in decision.flips],
+        "crossover": number_phrase(decision.crossover) if decision.crossover else None,
+        "break_even": tuple(break_even_lines(report)),
+        "consequences": tuple(_consequences(report, chosen)),
+        "confirmation": tuple(_confirmation(report)),
+        "again": rerun_when(report.plan, decision),
+        "rule": decision.rule,
+        "blockers": decision.blockers,
+        "signoff": Table(title="Sign-off", columns=_SIGNOFF, rows=signoff_rows(report)),
+        "waivers": waiver_lines(report),
+        "manifest": report.manifest,
+        "stamp": report.stamp,
+    }
+
+
+def deciding_table(report: Report, chosen: Ranked) -> Table:
+    """The three figures that decide, of the candidate that was chosen."""
+    rows = [_held_row(chosen)]
+    rows.append(_row("Cost of 1M compliant output tokens", chosen.usd_per_1m, "no price"))
+    cell = report.decision_cell(chosen.name)
+    goodput = cell.clauses.get("goodput") if cell is not None else None
+    number = goodput.number if goodput is not None else None
+    rows.append(_row("Goodput", number, "not judged"))
+    return Table(title="The figures that decide", columns=_DECIDING, rows=tuple(rows))
+
+
+def gap_sentence(gap: Comparison) -> str:
+    """How far the runner-up is, with its interval and the word that the test allows."""
+    text = (
+        f"{metric_name(gap.metric)} of {gap.candidate} is {ratio_phrase(gap.ratio)} times that "
+        f"of {gap.against}: {gap.word}"
+    )
+    adjusted = "" if gap.p_adjusted is None else f" (p adjusted {significant(gap.p_adjusted)})"
+    return f"{text}{adjusted}. Differences within ±{gap.margin * 100:g}% do not count."
+
+
+def flip_sentence(flip: Flip) -> str:
+    """What would change the decision."""
+    return flip.sentence.strip()
+
+
+def break_even_lines(report: Report) -> Iterator[str]:
+    """Where an endpoint priced by token meets hardware priced by hour."""
+    held = {
+        each.name: each.held_rate.highest_proven
+        for each in report.decision.ranking
+        if each.held_rate is not None
+    }
+    for found in break_evens(report):
+        yield sentence(found, held.get(found.hardware))
+
+
+def _chosen(report: Report) -> Ranked | None:
+    name = report.decision.chosen
+    return next((each for each in report.decision.ranking if each.name == name), None)
+
+
+def _held_row(chosen: Ranked) -> tuple[Cell, ...]:
+    bracket = chosen.held_rate
+    name = Cell(text="Highest rate that holds the contract")
+    if bracket is None or bracket.highest_proven is None:
+        why = "no open-loop rate was proven"
+        return (
+            name,
+            Cell(text=DASH, meaning="none", detail=why),
+            Cell(text="requests/s"),
+            Cell(text=""),
+        )
+    missed = bracket.lowest_disproven
+    upper = "none disproven" if missed is None else f"disproven at {significant(missed)}"
+    return (
+        name,
+        Cell(text=f"≥ {significant(bracket.highest_proven)}", detail=upper),
+        Cell(text="requests/s"),
+        Cell(text="proven on launches that the search did not use"),
+    )
+
+
+def _row(name: str, number: Number | None, why: str) -> tuple[Cell, ...]:
+    unit = unit_words(number.unit) if number is not None else ""
+    return (
+        Cell(text=name),
+        number_cell(number, why),
+        Cell(text=unit),
+        Cell(text=_rests_on(number)),
+    )
+
+
+def _rests_on(number: Number | None) -> str:
+    if number is None:
+        return ""
+    parts = [
+        f"{number.n:,} requests" if number.n is not None else "",
+        f"{number.runs} launches" if number.runs is not None else "",
+        number.basis.value,
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _consequences(report: Report, chosen: Ranked | None) -> Iterator[str]:
+    if chosen is None:
+        yield "Nothing is deployed on the strength of this run."
+        return
+    facts = report.facts(chosen.name)
+    if facts is not None and facts.kind == "launch":
+        engine = " ".join(part for part in (facts.runtime, facts.version) if part)
+        where = f"{facts.device_count}× {facts.device}" if facts.device else facts.host
+        yield f"Deployed is exactly what was measured: {engine} on {where}."
+    elif facts is not None:
+        yield f"{chosen.name} stays a service of others: what runs there can change unseen."
+    if chosen.instances is not None:
+        cost = number_phrase(chosen.monthly_usd, "no price")
+        yield f"{chosen.instances} instances carry the stated demand, at {cost} a month."
+    for reason in chosen.unsignable:
+        yield f"It cannot be signed: {reason}."
+
+
+def _confirmation(report: Report) -> Iterator[str]:
+    slo = report.plan.contract.slo
+    watched = []
+    if slo.ttft_ms is not None:
+        watched.append(f"p{slo.percentile:g} TTFT above {slo.ttft_ms:,g} ms")
+    if slo.itl_ms is not None:
+        watched.append(f"p{slo.percentile:g} ITL above {slo.itl_ms:,g} ms")
+    if watched:
+        yield f"In production, alarm on {' and on '.join(watched)} over a day's requests."
+    if report.stamp in ("REHEARSAL", "ESTIMATE"):
+        yield "Before anything is bought: run the same campaign on the hardware itself."
+    elif report.stamp == "EXPLORATORY":
+        yield "Before anything is signed: run the campaign again without exploratory."

@@ -1,0 +1,91 @@
+"""The paper vote: candidate by gate, the formulas, and the money that was not spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog.screen import Screen
+from catalog.verdict import Status, Verdict
+from reports.number_words import number_phrase
+from reports.paper_tables import MEANING, gate_cell
+from reports.phrases import TAGS, decisive_basis, gate_name, percent
+from reports.report import Report
+from reports.tables import Cell, Column, Table
+from reports.words import elimination, not_passed
+
+TITLE = "Gates"
+_MARK = {
+    Status.PASS: "✓",
+    Status.REJECT: "✗",
+    Status.UNLIKELY: "? unlikely",
+    Status.UNKNOWN: "? unknown",
+    Status.NOT_APPLICABLE: "–",
+}
+
+
+def section(report: Report) -> dict[str, Any] | None:
+    """The gate matrix; None for a run without a paper vote."""
+    screen = report.screen
+    if screen is None or not screen.candidates:
+        return None
+    return {
+        "matrix": _matrix(screen),
+        "stopped": tuple(elimination(each) for each in not_passed(screen)),
+        "explanations": tuple(_explanation(each) for each in screen.candidates),
+        "not_spent": _not_spent(report),
+    }
+
+
+def _matrix(screen: Screen) -> Table:
+    gates = [gate.gate for gate in screen.candidates[0].gates]
+    columns = (
+        Column(title="Candidate"),
+        *(Column(title=gate_name(gate)) for gate in gates),
+        Column(title="Verdict on paper"),
+    )
+    rows = tuple((*_row(each), _verdict(each)) for each in screen.candidates)
+    return Table(title="Gates", columns=columns, rows=rows)
+
+
+def _row(candidate: Verdict) -> tuple[Cell, ...]:
+    cells = [Cell(text=candidate.name)]
+    for gate in candidate.gates:
+        basis = decisive_basis(gate)
+        margin = "" if gate.margin is None else f" {percent(gate.margin)}"
+        letter = f" {TAGS[basis]}" if basis is not None else ""
+        cells.append(
+            Cell(
+                text=f"{_MARK[gate.status]}{margin}{letter}",
+                meaning=MEANING[gate.status],
+                detail=gate_cell(gate).detail if gate.margin is not None else "",
+            )
+        )
+    return tuple(cells)
+
+
+def _verdict(candidate: Verdict) -> Cell:
+    ranks = ", ".join(rank.value for rank in candidate.ranks)
+    return Cell(text=candidate.verdict.value, meaning=MEANING[candidate.verdict], detail=ranks)
+
+
+def _explanation(candidate: Verdict) -> tuple[str, list[tuple[str, str, list[str]]]]:
+    return candidate.name, [
+        (gate_name(gate.gate), gate.formula, gate.explanation.splitlines())
+        for gate in candidate.gates
+        if gate.status is not Status.NOT_APPLICABLE
+    ]
+
+
+def _not_spent(report: Report) -> str:
+    skipped = [each.name for each in report.plan.candidates if not each.measured]
+    number = report.decision.money_not_spent or report.plan.money_not_spent
+    if not skipped:
+        return "No candidate was stopped on paper, so the gates saved nothing."
+    who = ", ".join(skipped)
+    if number is None or number.value is None:
+        return (
+            f"Not measured, and so not paid for: {who}. What that would have cost is unknown."
+        )
+    return (
+        f"Not measured, and so not paid for: {who}. That is {number_phrase(number)} not spent."
+    )

@@ -1,0 +1,171 @@
+"""The controlled variables: what was asked of each, and what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reports.contract_words import lengths, load
+from reports.number_words import DASH, digits
+from reports.report import Report
+from reports.run.plan_file import CandidateFacts
+from reports.run.summary_file import CellSummary
+from reports.tables import Cell, Column, Meaning, Table
+
+TITLE = "Controlled variables: asked and seen"
+_COMMON = tuple(Column(title=t) for t in ("Category", "Variable", "Asked", "Seen"))
+_OWN = tuple(Column(title=t) for t in ("Variable", "Asked", "How", "Seen", "Fits"))
+_FITS: Mapping[str, tuple[str, Meaning]] = {
+    "match": ("✓ as asked", "pass"),
+    "differs": ("✗ differs", "fail"),
+    "recorded": ("recorded", ""),
+    "not offered": ("not offered", "none"),
+}
+_Own = tuple[str, str, str, str, str]
+
+
+def section(report: Report) -> dict[str, Any]:
+    """The variables that all candidates share, then each candidate's own."""
+    launched = [each for each in report.plan.candidates if each.measured]
+    return {
+        "common": Table(title="Workload", columns=_COMMON, rows=tuple(_common(report))),
+        "own": [(each.name, _own_table(report, each)) for each in launched],
+    }
+
+
+def _common(report: Report) -> Iterator[tuple[Cell, ...]]:
+    plan = report.plan
+    contract, matrix = plan.contract, plan.matrix
+    cells = [cell for c in report.summary.candidates for cell in c.cells]
+    yield _line("Model checkpoint", "model", contract.model, _served(report))
+    yield _line(
+        "", "weights, KV cache", f"{contract.weights}, {contract.kv_cache}", "see below"
+    )
+    yield _line(
+        "Workload profile",
+        "input length",
+        lengths(contract.prompt_tokens),
+        _lengths(cells, "prompt"),
+    )
+    yield _line(
+        "",
+        "output length",
+        f"{lengths(contract.output_tokens)}, {contract.output}",
+        _lengths(cells, "output"),
+    )
+    points = "; ".join(f"{point.name}: {load(point)}" for point in matrix.load_points)
+    yield _line("", "arrivals", points, _arrivals(cells))
+    yield _line(
+        "Execution controls",
+        "warm-up",
+        f"{matrix.warmup}, {matrix.warmup_requests} requests at most",
+        _warmup(cells),
+    )
+    yield _line("", "timed requests", f"≥ {matrix.requests:,} per cell", _timed(cells))
+    yield _line("", "replications", f"{matrix.replications} launches", _launches(cells))
+    yield _line("", "seed", f"{matrix.seed}, temperature 0", "the same for each candidate")
+
+
+def _line(category: str, variable: str, asked: str, seen: str) -> tuple[Cell, ...]:
+    return (Cell(text=category), Cell(text=variable), Cell(text=asked), Cell(text=seen))
+
+
+def _served(report: Report) -> str:
+    found = {
+        str(model)
+        for launch in report.launches.values()
+        for model in launch.get("models") or ()
+    }
+    return ", ".join(sorted(found)) or DASH
+
+
+def _lengths(cells: list[CellSummary], which: str) -> str:
+    seen = [_of(document, "lengths", which, "seen") for document in _documents(cells)]
+    low = [each["min"] for each in seen if each and each.get("min") is not None]
+    high = [each["max"] for each in seen if each and each.get("max") is not None]
+    if not low or not high:
+        return DASH
+    least, most = digits(min(low), "tokens"), digits(max(high), "tokens")
+    return f"{least} tokens in every request" if least == most else f"{least} to {most} tokens"
+
+
+def _arrivals(cells: list[CellSummary]) -> str:
+    rates = [
+        (cell.load_point, number.value)
+        for cell in cells
+        if (number := cell.measures.get("achieved_rate")) and number.value is not None
+    ]
+    return "; ".join(f"{point}: {digits(rate, '/s')}/s" for point, rate in rates[:12]) or DASH
+
+
+def _warmup(cells: list[CellSummary]) -> str:
+    found = [_of(document, "warmup") for document in _documents(cells)]
+    counts = [each["requests"] for each in found if each and "requests" in each]
+    if not counts:
+        return DASH
+    converged = sum(1 for each in found if each and each.get("converged"))
+    return f"{min(counts)} to {max(counts)} requests; converged in {converged} of {len(found)}"
+
+
+def _timed(cells: list[CellSummary]) -> str:
+    counts = [each.get("requests", {}).get("measured") for each in _documents(cells)]
+    known = [each for each in counts if each is not None]
+    return f"{min(known):,} to {max(known):,} per replication" if known else DASH
+
+
+def _launches(cells: list[CellSummary]) -> str:
+    counts = sorted({len(cell.replications) for cell in cells})
+    if not counts:
+        return DASH
+    return " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1])))
+
+
+def _documents(cells: list[CellSummary]) -> list[Mapping[str, Any]]:
+    return [each.document for cell in cells for each in cell.replications]
+
+
+def _of(document: Mapping[str, Any], *path: str) -> Any:
+    found: Any = document
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _own_table(report: Report, facts: CandidateFacts) -> Table | None:
+    rows = tuple(_own_rows(report, facts))
+    return Table(title=f"Variables of {facts.name}", columns=_OWN, rows=rows) if rows else None
+
+
+def _own_rows(report: Report, facts: CandidateFacts) -> Iterator[tuple[Cell, ...]]:
+    asked = dict(_mapping((facts.launch or {}).get("controlled")))
+    seen = _seen(report, facts.name)
+    for name in dict.fromkeys((*asked, *seen)):
+        stated = _mapping(asked.get(name))
+        back = seen.get(name, [])
+        values = dict.fromkeys(str(each.get("seen")) for each in back if each.get("seen"))
+        verdicts = {str(each.get("verdict")) for each in back}
+        worst = next(
+            (v for v in ("differs", "not offered", "match") if v in verdicts), "recorded"
+        )
+        text, meaning = _FITS[worst] if back else (DASH, "none")
+        wish = stated.get("asked", next((each.get("asked") for each in back), None))
+        yield (
+            Cell(text=name.replace("_", " ")),
+            Cell(text=DASH if wish is None else str(wish)),
+            Cell(text=str(stated.get("how") or DASH), detail=str(stated.get("note") or "")),
+            Cell(text=", ".join(values) or DASH),
+            Cell(text=text, meaning=meaning),
+        )
+
+
+def _seen(report: Report, name: str) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for (candidate, _), launch in report.launches.items():
+        if candidate == name:
+            for each in launch.get("read_back") or ():
+                found.setdefault(str(each.get("variable")), []).append(each)
+    return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
