@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from catalog.entries import Catalog
+from catalog.errors import CatalogError
 from catalog.schema import Campaign, Candidate
 from deploy_templates.candidate import launch_request
 from deploy_templates.plan import LaunchPlan, Need
@@ -23,12 +23,17 @@ _ARM = ("aarch64", "arm64")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One candidate: its launch, or the endpoints that are measured as they stand."""
+    """One candidate: its launch, or the endpoints that are measured as they stand.
+
+    ``problem`` says why one that is not measured could not be launched either.
+    """
 
     name: str
     plan: LaunchPlan | None = None
     endpoints: tuple[str, ...] = ()
     replicas: int = 1
+    weight_bytes: int | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,69 +58,66 @@ class Requested:
     endpoints: tuple[str, ...] = ()
     replicas: int = 1
 
-    @property
-    def weight_bytes(self) -> int | None:
-        """Bytes of the weights; None where nothing is launched or they are not modelled."""
-        return None if self.request is None else self.request.weight_bytes
-
 
 def planned(
-    campaign: Campaign, catalog: Catalog, folders: Sequence[Path] = ()
-) -> tuple[Planned, ...]:
-    """Every candidate's launch plan, in file order.
-
-    Raises
-    ------
-    CatalogError
-        For a candidate that cannot be launched as it is stated, with the reason.
-    """
-    return tuple(planned_as(one) for one in requested(campaign, catalog, folders))
-
-
-def requested(
     campaign: Campaign,
     catalog: Catalog,
     folders: Sequence[Path] = (),
     *,
     checkpoints: Mapping[str, Checkpoint] | None = None,
-) -> tuple[Requested, ...]:
-    """Every candidate's launch request, in file order.
+    lenient: Collection[str] = (),
+) -> tuple[Planned, ...]:
+    """Every candidate's launch plan, in file order.
+
+    ``checkpoints`` are those that lie prepared, by candidate. A candidate of ``lenient`` that
+    cannot be launched is planned without a launch, with the reason.
+
+    Raises
+    ------
+    CatalogError
+        For any other candidate that cannot be launched as it is stated, with the reason.
+    """
+
+    def one(candidate: Candidate) -> Planned:
+        try:
+            return _planned(request_of(campaign, candidate, catalog, folders, checkpoints))
+        except CatalogError as error:
+            if candidate.name not in lenient:
+                raise
+            return Planned(name=candidate.name, problem=error.seen)
+
+    return tuple(one(candidate) for candidate in campaign.candidates)
+
+
+def request_of(
+    campaign: Campaign,
+    candidate: Candidate,
+    catalog: Catalog,
+    folders: Sequence[Path] = (),
+    checkpoints: Mapping[str, Checkpoint] | None = None,
+) -> Requested:
+    """The candidate's launch request.
 
     ``checkpoints`` are those that lie prepared (a dummy that was made, a file that was
     fetched), by candidate; without one the request names a place that is yet to be filled.
     Raises CatalogError for a candidate that cannot be launched as it is stated.
     """
-
-    @cache
-    def runtime(name: str) -> RuntimeFolder:
-        return load_runtime_folder(name, folders)
-
-    def one(candidate: Candidate) -> Requested:
-        if candidate.runtime is None:
-            return Requested(name=candidate.name, endpoints=candidate.endpoint)
-        folder = runtime(candidate.runtime)
-        request = launch_request(
-            campaign,
-            candidate,
-            catalog,
-            folder,
-            local_class=local_class(platform.system(), platform.machine()),
-        )
-        prepared = (checkpoints or {}).get(candidate.name)
-        return Requested(
-            name=candidate.name,
-            request=request if prepared is None else replace(request, checkpoint=prepared),
-            runtime=folder,
-            replicas=candidate.replicas_per_host or 1,
-        )
-
-    return tuple(one(candidate) for candidate in campaign.candidates)
-
-
-def planned_as(one: Requested) -> Planned:
-    """The candidate with its launch plan as it is asked for."""
-    return Planned(
-        name=one.name, plan=launch_of(one), endpoints=one.endpoints, replicas=one.replicas
+    if candidate.runtime is None:
+        return Requested(name=candidate.name, endpoints=candidate.endpoint)
+    runtime = load_runtime_folder(candidate.runtime, folders)
+    request = launch_request(
+        campaign,
+        candidate,
+        catalog,
+        runtime,
+        local_class=local_class(platform.system(), platform.machine()),
+    )
+    prepared = (checkpoints or {}).get(candidate.name)
+    return Requested(
+        name=candidate.name,
+        request=request if prepared is None else replace(request, checkpoint=prepared),
+        runtime=runtime,
+        replicas=candidate.replicas_per_host or 1,
     )
 
 
@@ -124,6 +126,16 @@ def launch_of(one: Requested, **elsewhere: Any) -> LaunchPlan | None:
     if one.request is None or one.runtime is None:
         return None
     return render(replace(one.request, **elsewhere), one.runtime)
+
+
+def _planned(one: Requested) -> Planned:
+    return Planned(
+        name=one.name,
+        plan=launch_of(one),
+        endpoints=one.endpoints,
+        replicas=one.replicas,
+        weight_bytes=None if one.request is None else one.request.weight_bytes,
+    )
 
 
 def local_class(system: str, machine: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from catalog.schema import Campaign, Candidate
 from catalog.verdict import Status, Verdict
 from deploy_templates.plan import LaunchPlan
+from flows.launch_plans import Planned
 from flows.run_plan.rehearsed import LOCAL
 from reports.run.plan_file import CandidateFacts, PriceFacts
 
@@ -29,10 +30,15 @@ class Choice:
     unlikely: bool = False
     unknown: bool = False
 
-    def against(self, name: str, verdict: Verdict) -> str | None:
-        """Why a candidate is not measured; None: it is."""
-        if self.only and name not in self.only:
+    def against(self, candidate: Candidate, verdict: Verdict) -> str | None:
+        """Why a candidate is not measured; None: it is.
+
+        An endpoint is unknown on paper by nature: naming it says that it is to be measured.
+        """
+        if self.only and candidate.name not in self.only:
             return "left out by --only"
+        if candidate.endpoint:
+            return None
         status, why = verdict.verdict, verdict.reason or verdict.clause or ""
         if status is Status.REJECT:
             return f"rejected on paper: {why}"
@@ -58,12 +64,12 @@ def candidate_facts(
     shared: Shared,
     candidate: Candidate,
     verdict: Verdict,
-    launch: LaunchPlan | None,
-    weight_bytes: int | None,
+    planned: Planned,
+    skipped: str | None,
 ) -> CandidateFacts:
     """The candidate as the plan keeps it; ``candidate`` is the campaign file's own."""
     is_endpoint = bool(candidate.endpoint) and not shared.rehearsal
-    skipped = _skipped(shared, candidate, verdict)
+    launch = planned.plan
     host, host_class = place_of(candidate, rehearsal=shared.rehearsal)
     return CandidateFacts(
         name=candidate.name,
@@ -83,7 +89,7 @@ def candidate_facts(
         driver=candidate.driver,
         parity="contract" if verdict.parity == "contract" else "needs quality proof",
         checkpoint=None if is_endpoint else candidate.checkpoint,
-        weight_bytes=None if launch is None or launch.simulation else weight_bytes,
+        weight_bytes=None if launch is None or launch.simulation else planned.weight_bytes,
         is_dummy=_is_dummy(candidate),
         is_moe=shared.is_moe,
         is_speculative=candidate.speculation is not None,
@@ -135,14 +141,6 @@ def price_facts(candidate: Candidate, verdict: Verdict) -> PriceFacts | None:
         commitment=verdict.commitment,
         sold_as=verdict.sold_as,
     )
-
-
-def _skipped(shared: Shared, candidate: Candidate, verdict: Verdict) -> str | None:
-    """An endpoint is unknown on paper by nature: naming it says that it is to be measured."""
-    choice = shared.choice
-    if candidate.endpoint and not (choice.only and candidate.name not in choice.only):
-        return None
-    return choice.against(candidate.name, verdict)
 
 
 def _word(verdict: Verdict) -> Literal["pass", "unlikely", "unknown", "reject"]:

@@ -21,7 +21,7 @@ from catalog.screen import Screen, screen
 from deploy_templates.registry import load_runtimes
 from deploy_templates.request import Checkpoint
 from flows.budget import estimate, money_not_spent
-from flows.launch_plans import planned_as, requested, shared_needs
+from flows.launch_plans import planned, shared_needs
 from flows.matrix import matrix_facts, visits
 from flows.run_plan.candidates import Choice, Shared, candidate_facts
 from flows.run_plan.contract import contract_facts
@@ -66,9 +66,6 @@ def make_run_plan(
     """
     _check_names(campaign, only)
     vote = paper_vote(campaign, catalog, folders, now.date())
-    launched = rehearsed(campaign) if rehearsal else campaign
-    asked = requested(launched, catalog, folders, checkpoints=checkpoints)
-    plans = tuple(planned_as(one) for one in asked)
     matrix = matrix_facts(campaign)
     shared = Shared(
         campaign=campaign,
@@ -82,9 +79,21 @@ def make_run_plan(
         rehearsal=rehearsal,
     )
     verdicts = {verdict.name: verdict for verdict in vote.candidates}
+    skipped = {
+        each.name: why
+        for each in campaign.candidates
+        if (why := shared.choice.against(each, verdicts[each.name])) is not None
+    }
+    plans = planned(
+        rehearsed(campaign) if rehearsal else campaign,
+        catalog,
+        folders,
+        checkpoints=checkpoints,
+        lenient=skipped,
+    )
     candidates = tuple(
-        candidate_facts(shared, each, verdicts[each.name], one.plan, ask.weight_bytes)
-        for each, one, ask in zip(campaign.candidates, plans, asked, strict=True)
+        candidate_facts(shared, each, verdicts[each.name], one, skipped.get(each.name))
+        for each, one in zip(campaign.candidates, plans, strict=True)
     )
     is_simulated = any(one.plan is not None and one.plan.simulation for one in plans)
     whole = RunPlan(
