@@ -10,10 +10,7 @@ import pytest
 
 from catalog.load import load_campaign, load_catalog
 from deploy_templates.registry import load_runtimes
-from flows.preflight import Finding, Probes, Question, preflight, question_of
-from flows.preflight.probes import Reached
-from flows.system.facts import Core
-from flows.system.here import facts_here
+from flows.preflight import Finding, Question, preflight, question_of
 
 NOW = dt.datetime(2026, 8, 25, 12, 0, tzinfo=dt.UTC)
 TODAY = NOW.date()
@@ -54,36 +51,6 @@ def question(tmp_path: Path) -> Callable[..., Question]:
         )
 
     return ask
-
-
-@pytest.fixture
-def world() -> Probes:
-    """A machine on which nothing stands in the way: 4 cores, 16 GiB, quiet, all installed."""
-    here = facts_here("local", NOW)
-    system = replace(
-        here,
-        cpu=replace(
-            here.cpu,
-            allowed=(0, 1, 2, 3),
-            cores=tuple(Core(socket=0, cpus=(cpu,)) for cpu in range(4)),
-        ),
-        memory=replace(here.memory, total_bytes=2**34, available_bytes=2**34),
-        limits=replace(here.limits, cgroup_memory_bytes=None, open_files_most=4096),
-    )
-    return Probes(
-        environment={},
-        system=system,
-        program=lambda name: f"/usr/bin/{name}",
-        exists=lambda path: True,
-        has_module=lambda name: True,
-        room=lambda folder: 2**40,
-        kept=lambda folder: 0,
-        unwritable=lambda folder: None,
-        taken=lambda host, port: None,
-        ask=lambda url, headers: Reached(status=200, models=(TINY,)),
-        load=lambda: None,
-        holder=lambda: None,
-    )
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Whether this machine is fit to measure on: what is here, what is missing, what disturbs."""
