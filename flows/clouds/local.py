@@ -66,7 +66,11 @@ class Local:
             record(NOT_ACQUIRED, host_id=order.host_id, seen=error.seen)
             raise
         machine = _machine(holder, order, before)
-        record(ACQUIRED, machine=machine.to_json())
+        try:
+            record(ACQUIRED, machine=machine.to_json())
+        except BaseException:
+            free(self.locks, HOST, machine.id)
+            raise
         return machine
 
     def ready(self, machine: Machine, record: Record) -> Machine:
@@ -82,13 +86,18 @@ class Local:
         InfrastructureError
             If the process that holds it lives and is not this one.
         """
-        record(RELEASING, id=machine.id)
+        try:
+            record(RELEASING, id=machine.id)
+        finally:
+            self._free(machine, record)
+        record(RELEASED, id=machine.id)
+
+    def _free(self, machine: Machine, record: Record) -> None:
         try:
             free(self.locks, HOST, machine.id)
         except InfrastructureError as error:
             record(NOT_RELEASED, id=machine.id, seen=error.seen)
             raise
-        record(RELEASED, id=machine.id)
 
     def list_owned(self) -> tuple[Owned, ...]:
         """The holding of this machine, if there is one, of the living or the dead."""

@@ -1,7 +1,8 @@
 """What a campaign asks of a cloud, and the values that pass between them.
 
 A driver gives out machines and takes them back. It says so to the ledger (``record``) before
-it acts and after it has, so that a machine is found again whatever happens in between.
+it acts and after it has, so that a machine is found again whatever happens in between. A
+ledger that cannot be written acquires nothing, and never keeps a machine from its release.
 
 | call | ledger before | ledger after |
 |---|---|---|

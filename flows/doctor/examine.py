@@ -19,6 +19,7 @@ from flows.doctor.tools import Engine, Tools
 from flows.foreign_load import HostLoad
 from flows.home import cache_folder, state_folder
 from flows.preflight import Finding, Probes, preflight, question_of
+from flows.preflight.finding import blocks
 from flows.run_plan.candidates import Choice
 from flows.run_plan.plan import paper_vote
 from flows.system.bandwidth import measured_bandwidth, sizing
@@ -130,7 +131,15 @@ def checked(
         campaign=campaign.name,
         measured=tuple(measured),
         skipped=skipped,
-        findings=preflight(question, probes),
+        findings=preflight(question, probes, () if measured else (_nobody(campaign),)),
+    )
+
+
+def _nobody(campaign: Campaign) -> Finding:
+    return blocks(
+        f"campaign {campaign.name!r}",
+        "no candidate would be measured",
+        "Add one, or read what runoff screen says of those that it has",
     )
 
 

@@ -43,9 +43,9 @@ class Probes:
     """The world as preflight sees it.
 
     ``program`` is where a program is, None where it is not. ``room`` are free bytes for a
-    file of that folder, ``kept`` bytes of the files below it. ``unwritable`` and ``taken`` say
-    why a folder or a port cannot be used, None where it can. ``load`` looks for a second at
-    who uses this machine; ``holder`` is who has it locked.
+    file of that folder, ``disk`` which disk that is, ``kept`` bytes of the files below it.
+    ``unwritable`` and ``taken`` say why a folder or a port cannot be used, None where it can.
+    ``load`` looks for a second at who uses this machine; ``holder`` is who has it locked.
     """
 
     environment: Mapping[str, str]
@@ -54,6 +54,7 @@ class Probes:
     exists: Callable[[str], bool]
     has_module: Callable[[str], bool]
     room: Callable[[Path], int | None]
+    disk: Callable[[Path], int | None]
     kept: Callable[[Path], int]
     unwritable: Callable[[Path], str | None]
     taken: Callable[[str, int], tuple[str, str] | None]
@@ -71,6 +72,7 @@ def real_probes(environment: Mapping[str, str], system: SystemFacts) -> Probes:
         exists=os.path.exists,
         has_module=lambda name: importlib.util.find_spec(name) is not None,
         room=room,
+        disk=disk,
         kept=kept,
         unwritable=unwritable,
         taken=taken,
@@ -84,6 +86,14 @@ def room(folder: Path) -> int | None:
     """Bytes that this user may still write where the folder is or would be made."""
     try:
         return shutil.disk_usage(_standing(folder)).free
+    except OSError:
+        return None
+
+
+def disk(folder: Path) -> int | None:
+    """Which disk the folder is or would be on."""
+    try:
+        return _standing(folder).stat().st_dev
     except OSError:
         return None
 

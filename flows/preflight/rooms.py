@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from flows.preflight.finding import Finding, blocks, warns
@@ -17,10 +19,18 @@ _SEARCHED_POINTS: Final = 12
 _GIB: Final = 2**30
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Demand:
+    """Bytes that something will take in a folder."""
+
+    what: str
+    folder: Path
+    needed: int
+
+
 def room_findings(question: Question, probes: Probes) -> Iterator[Finding]:
     """Where this machine is too small for what the campaign does on it."""
-    yield from _store(question, probes)
-    yield from _checkpoints(question, probes)
+    yield from _disks(question, probes)
     for subject in question.local:
         yield from _memory(subject, question, probes)
     yield from _files(question, probes)
@@ -47,33 +57,34 @@ def weight_bytes(question: Question) -> int:
     return sum(wanted.values())
 
 
-def _store(question: Question, probes: Probes) -> Iterator[Finding]:
-    where = f"store {question.store}"
-    reason = probes.unwritable(question.store)
-    if reason is not None:
-        yield blocks(where, f"it cannot be written: {reason}", "Choose another store")
-        return
-    yield from _disk(where, record_bytes(question), probes.room(question.store), "records")
+def _disks(question: Question, probes: Probes) -> Iterator[Finding]:
+    """Demands on one disk are one demand."""
+    demands = [
+        _Demand(what="store", folder=question.store, needed=record_bytes(question)),
+    ]
+    weights = weight_bytes(question)
+    if weights:
+        missing = max(0, weights - probes.kept(question.checkpoints))
+        demands.append(_Demand(what="checkpoints", folder=question.checkpoints, needed=missing))
+    by_disk: dict[int | None, list[_Demand]] = {}
+    for demand in demands:
+        reason = probes.unwritable(demand.folder)
+        if reason is not None:
+            where = f"{demand.what} {demand.folder}"
+            yield blocks(where, f"no file can be made there: {reason}", "Choose another folder")
+        else:
+            by_disk.setdefault(probes.disk(demand.folder), []).append(demand)
+    for together in by_disk.values():
+        yield from _disk(together, probes.room(together[0].folder))
 
 
-def _checkpoints(question: Question, probes: Probes) -> Iterator[Finding]:
-    needed = weight_bytes(question)
-    if not needed:
-        return
-    where = f"checkpoints in {question.checkpoints}"
-    reason = probes.unwritable(question.checkpoints)
-    if reason is not None:
-        yield blocks(where, f"they cannot be written: {reason}", "Choose another RUNOFF_HOME")
-        return
-    free = probes.room(question.checkpoints)
-    yield from _disk(where, needed - probes.kept(question.checkpoints), free, "weights")
-
-
-def _disk(where: str, needed: int, free: int | None, what: str) -> Iterator[Finding]:
+def _disk(demands: list[_Demand], free: int | None) -> Iterator[Finding]:
+    needed = sum(demand.needed for demand in demands)
     if free is not None and free < needed:
+        sizes = " and ".join(f"{each.what} about {_size(each.needed)}" for each in demands)
         yield blocks(
-            where,
-            f"the {what} take about {_size(needed)} and {_size(free)} are free",
+            "; ".join(f"{each.what} {each.folder}" for each in demands),
+            f"{sizes} are needed, and {_size(free)} are free",
             "Make room, or choose a folder on another disk",
         )
 
@@ -116,4 +127,4 @@ def _files(question: Question, probes: Probes) -> Iterator[Finding]:
 
 
 def _size(count: int) -> str:
-    return f"{max(0, count) / _GIB:.2f} GiB"
+    return f"{count / _GIB:.2f} GiB"

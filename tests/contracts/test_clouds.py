@@ -67,12 +67,33 @@ def test_offers_have_names_and_no_free_price(driver):
     assert all(offer.price is None or offer.price.value > 0 for offer in offers)
 
 
-def test_the_ledger_knows_of_a_machine_before_it_is_acquired(driver, stand):
-    def fails(event: str, **facts: Any) -> None:
-        raise OSError("the disk is full")
+class FullDisk(Ledger):
+    """A ledger that can no longer be written from one event on."""
+
+    def __init__(self, first: str) -> None:
+        super().__init__()
+        self.first = first
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        if event == self.first:
+            raise OSError("the disk is full")
+        super().__call__(event, **facts)
+
+
+@pytest.mark.parametrize("event", [protocol.ACQUIRING, protocol.ACQUIRED])
+def test_without_a_ledger_no_machine_is_acquired(driver, stand, event):
+    with pytest.raises(OSError, match="the disk is full"):
+        driver.acquire(stand.order("a"), FullDisk(event))
+
+    assert driver.list_owned() == ()
+
+
+@pytest.mark.parametrize("event", [protocol.RELEASING, protocol.RELEASED])
+def test_without_a_ledger_a_machine_is_released_all_the_same(driver, stand, ledger, event):
+    machine = driver.acquire(stand.order("a"), ledger)
 
     with pytest.raises(OSError, match="the disk is full"):
-        driver.acquire(stand.order("a"), fails)
+        driver.release(machine, FullDisk(event))
 
     assert driver.list_owned() == ()
 

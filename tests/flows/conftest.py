@@ -32,6 +32,7 @@ def world() -> Probes:
         exists=lambda path: True,
         has_module=lambda name: True,
         room=lambda folder: 2**40,
+        disk=lambda folder: 1,
         kept=lambda folder: 0,
         unwritable=lambda folder: None,
         taken=lambda host, port: None,

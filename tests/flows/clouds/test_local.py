@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 
 import pytest
 
 from catalog.quantity import Basis, Quantity
 from flows.clouds import local
-from flows.clouds.protocol import Order, Site
+from flows.clouds.protocol import Order, Site, machine_from_json
 from flows.errors import InfrastructureError
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
@@ -34,11 +35,14 @@ def silent(event: str, **facts: object) -> None:
 
 
 def test_this_machine_has_no_price_but_the_one_that_is_stated(driver):
-    stated = Quantity(value=0.1, unit="USD/h", basis=Basis.ASSUMPTION, source="campaign file")
+    stated = Quantity(
+        value=0.1, unit="USD/h", basis=Basis.ASSUMPTION, source="campaign file", date=NOW.date()
+    )
 
     for price in (None, stated):
         machine = driver.acquire(order(price=price), silent)
         assert machine.price == price
+        assert machine_from_json(json.loads(json.dumps(machine.to_json()))) == machine
         driver.release(machine, silent)
 
 

@@ -253,3 +253,15 @@ def test_an_obstacle_of_the_campaign_alone_makes_the_whole_not_ready(quiet_world
     written = json.loads(json.dumps(whole.to_json(), allow_nan=False))
     assert written["ready"] is False
     assert written["campaign"]["measured"] == ["B", "C"]
+
+
+def test_a_campaign_of_which_nobody_would_be_measured_is_stopped(quiet_world):
+    campaign = load_campaign(CAMPAIGNS / "canonical.yaml")
+    rejected = campaign.model_copy(update={"candidates": campaign.candidates[:1]})
+
+    found = checked(
+        rejected, load_catalog(), (), quiet_world, today=NOON.date(), store=Path("runs")
+    )
+
+    assert found.measured == ()
+    assert [each.seen for each in found.findings] == ["no candidate would be measured"]

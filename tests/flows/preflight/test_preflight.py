@@ -156,14 +156,30 @@ def test_a_store_that_cannot_be_written_blocks(found):
     finding = only(found(GOOD, changed=refused), "store")
 
     assert finding.severity == "blocks"
-    assert finding.seen == "it cannot be written: Read-only"
+    assert finding.seen == "no file can be made there: Read-only"
 
 
-def test_disk_must_hold_the_weights_and_the_records(found):
-    findings = found(GOOD, changed={"room": lambda folder: 1000})
+def test_one_disk_must_hold_weights_and_records_together(found, question):
+    asked = question(GOOD)
+    records, weights = record_bytes(asked), weight_bytes(asked)
+    short = {"room": lambda folder: records + weights - 1}
 
-    assert only(findings, "the records take about").severity == "blocks"
-    assert only(findings, "the weights take about").severity == "blocks"
+    finding = only(found(GOOD, changed=short), "are needed, and")
+
+    assert finding.severity == "blocks"
+    assert "store about" in finding.seen
+    assert "checkpoints about" in finding.seen
+    assert found(GOOD, changed={"room": lambda folder: records + weights}) == []
+
+
+def test_of_two_disks_each_must_hold_its_own(found, question):
+    records = record_bytes(question(GOOD))
+    apart = {
+        "disk": lambda folder: hash(folder.name),
+        "room": lambda folder: records if folder.name == "runs" else 1000,
+    }
+
+    assert only(found(GOOD, changed=apart), "are needed, and").where.startswith("checkpoints ")
 
 
 def test_weights_that_are_kept_already_need_no_room(found):

@@ -18,6 +18,7 @@ NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 
 def test_a_folder_that_is_yet_to_be_made_has_the_room_of_the_one_above(tmp_path):
     assert probes.room(tmp_path / "a" / "b") == pytest.approx(probes.room(tmp_path), rel=0.1)
+    assert probes.disk(tmp_path / "a" / "b") == tmp_path.stat().st_dev
 
 
 def test_what_is_kept_is_the_sum_of_all_files_below(tmp_path):
