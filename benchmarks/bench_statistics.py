@@ -74,7 +74,7 @@ def _row(shape: Shape, requests: int, correlation: float, spread: float) -> floa
     words = "   ".join(
         f"{first:7.2%} /{second:7.2%}" for first, second in (found[:2], found[2:])
     )
-    print(f"{shape:9} {requests:8} {correlation:12.1f} {spread:7.1f}   {words}", flush=True)
+    print(f"{shape:9} {requests:8} {correlation:12.2f} {spread:7.1f}   {words}", flush=True)
     return max(found)
 
 

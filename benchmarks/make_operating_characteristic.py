@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from reports.stats.campaigns import CampaignModel, verdict_shares
+from reports.stats.operating import CONDITIONS
 
 TARGET = 0.95
 SEED = 20_261_130
@@ -21,7 +22,6 @@ CAMPAIGNS = 10_000
 GOODPUTS = (0.85, 0.90, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995)
 REQUESTS = (200, 500, 1000, 2000)
 RUNS = (3, 5)
-CONDITIONS = ((0.0, 0.0), (0.8, 0.1), (0.9, 0.3))  # correlation, spread
 COLUMNS = ("requests", "runs", "correlation", "spread", "goodput", "holds", "misses")
 TABLE = Path(__file__).parent.parent / "reports" / "stats" / "operating_characteristic.json"
 

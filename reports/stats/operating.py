@@ -8,9 +8,19 @@ were made.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
+from typing import Final
+
+# Correlation of successive requests and spread between launches, on the latent scale.
+CONDITIONS: Final = {
+    (0.0, 0.0): "independent",
+    (0.8, 0.1): "clustered",
+    (0.9, 0.3): "rough",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +70,31 @@ class OperatingCharacteristic:
             return ()
         largest = max((point.requests, point.runs) for point in smaller)
         return tuple(point for point in smaller if (point.requests, point.runs) == largest)
+
+
+def operating_rows(points: Sequence[OperatingPoint]) -> list[tuple[str, ...]]:
+    """Return a table in words: a head, then a row of each plan under each condition.
+
+    Cells are the percentages of campaigns that end in "holds" / "misses".
+    """
+    goodputs = sorted({point.goodput for point in points})
+    rows = [("launches × requests", "condition", *(f"{goodput:.1%}" for goodput in goodputs))]
+    for (requests, runs, correlation, spread), group in groupby(points, key=_plan):
+        name = CONDITIONS.get((correlation, spread), f"{correlation:g}, {spread:g}")
+        cells = (f"{_percent(point.holds)} / {_percent(point.misses)}" for point in group)
+        rows.append((f"{runs} × {requests}", name, *cells))
+    return rows
+
+
+def _plan(point: OperatingPoint) -> tuple[int, int, float, float]:
+    return point.requests, point.runs, point.correlation, point.spread
+
+
+def _percent(share: float) -> str:
+    """Simulated shares are never certain: no 0 and no 100."""
+    if share < 0.005:
+        return "<1"
+    return ">99" if share >= 0.995 else f"{100 * share:.0f}"
 
 
 @cache

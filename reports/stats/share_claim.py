@@ -5,16 +5,16 @@ tell less than n independent ones. How much less is estimated twice from the cam
 itself, with launches as clusters and with batches of consecutive requests as clusters
 (Korn and Graubard, Survey Methodology 24 (1998) 193-201); the smallest of both effective
 numbers and of the plain count goes into the exact limits of Clopper and Pearson. Of
-launches, which are few, the t-quantile is taken at 96% in place of 95%, because their
+launches, which are few, the t-quantile is taken at 96.25% in place of 95%, because their
 shares are skewed.
 
 Simulated campaigns whose true share is the target (`reports.stats.campaigns`) set that
 figure: at most 7% say "holds" and at most 7% "misses", for 3 and 5 launches of 200 or
 1,000 requests, where
     the load drifts     latent correlation of successive requests up to 0.9
-    episodes come       correlation of good and bad up to 0.8 at 200 requests (half of the
-                        bad ones in runs of five and more), 0.9 at 1,000
-    launches differ     by up to 0.3 latent standard deviations (3.1 points of goodput)
+    episodes come       correlation of good and bad up to 0.8 at 200 requests (runs of five
+                        bad ones on average), 0.9 at 1,000 (runs of ten)
+    launches differ     by up to 0.3 latent standard deviations (3.2 points of goodput)
 Beyond that range it is too sure: three launches cannot tell of a fourth that is far worse,
 nor 200 requests of an episode that comes once in a thousand.
 """
@@ -36,7 +36,7 @@ ClaimVerdict = Literal["holds", "misses", "inconclusive"]
 METHOD: Final = "exact count at the effective number of requests, clustered by launch and batch"
 BATCHES: Final = 10  # of consecutive requests, in each launch
 MIN_REQUESTS: Final = 2 * BATCHES  # per launch
-_FEWER_TAIL: Final = 0.8  # of 1 - level, for the t-quantile over launches
+_FEWER_TAIL: Final = 0.75  # of 1 - level, for the t-quantile over launches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from reports.stats.campaigns import CampaignModel, verdict_shares
-from reports.stats.operating import OperatingPoint, operating_characteristic
+from reports.stats.operating import OperatingPoint, operating_characteristic, operating_rows
 
+ROOT = Path(__file__).parents[3]
 STORED = operating_characteristic()
 
 
@@ -76,3 +78,40 @@ def test_a_plan_smaller_than_any_stored_one_has_none():
 def test_the_table_says_how_it_was_made():
     assert "make_operating_characteristic.py" in STORED.made
     assert STORED.campaigns == 10_000
+
+
+def point_of(holds: float, misses: float) -> OperatingPoint:
+    return OperatingPoint(
+        requests=200,
+        runs=3,
+        correlation=0.8,
+        spread=0.1,
+        goodput=0.95,
+        holds=holds,
+        misses=misses,
+    )
+
+
+@pytest.mark.parametrize(
+    ("holds", "misses", "cell"),
+    [(0.0, 1.0, "<1 / >99"), (0.0049, 0.9951, "<1 / >99"), (0.05, 0.944, "5 / 94")],
+)
+def test_simulated_shares_are_never_printed_as_certain(holds, misses, cell):
+    head, row = operating_rows([point_of(holds, misses)])
+
+    assert head == ("launches × requests", "condition", "95.0%")
+    assert row == ("3 × 200", "clustered", cell)
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"), [("docs/concepts/statistics.md", 25), ("reports/METHOD.md", 7)]
+)
+def test_pages_print_the_stored_table(page, lines):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    printed = [
+        tuple(cell.strip() for cell in line.strip("| ").split(" | "))
+        for line in text.splitlines()
+        if " × " in line and " | " in line
+    ]
+
+    assert printed == operating_rows(STORED.points)[:lines]
