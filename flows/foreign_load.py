@@ -25,6 +25,7 @@ LEAST_CORES: Final = 0.10  # a tenth of a core is what an idle desktop uses
 MOST_SHARE: Final = 0.02  # of all CPUs, on hosts with many
 MOST_STEAL: Final = 0.05  # over one second; a cell is judged by a finer limit
 _NAMED: Final = 5
+_PEAK_TICKS: Final = os.sysconf("SC_CLK_TCK") // 4  # a shorter sample is too coarse to judge
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 Now = Callable[[], int]
@@ -139,9 +140,10 @@ class _Sum:
         self.stolen += stolen
         self.pages += max(0, last.swapped_in_pages - first.swapped_in_pages)
         self.load_1min = last.load_1min
-        foreign = self.strangers + self.hidden - before
-        self.peak_foreign = max(self.peak_foreign, foreign / passed)
-        self.peak_steal = max(self.peak_steal, stolen / passed)
+        if passed >= _PEAK_TICKS * self.cpus:
+            foreign = self.strangers + self.hidden - before
+            self.peak_foreign = max(self.peak_foreign, foreign / passed)
+            self.peak_steal = max(self.peak_steal, stolen / passed)
 
     def _add_tasks(self, first: Counters, last: Counters, ours: set[Key]) -> int:
         """Ticks of all tasks in the interval, each added to its party."""
@@ -162,6 +164,10 @@ class _Sum:
 
     def load(self) -> HostLoad:
         passed = self.passed or 1
+        foreign, steal = (self.strangers + self.hidden) / passed, self.stolen / passed
+
+        def share(value: float) -> float:
+            return round(min(1.0, value), 6)  # ticks of tasks and of the whole differ a little
 
         def cores(ticks: int) -> float:
             return round(ticks * self.cpus / passed, 4)
@@ -174,10 +180,10 @@ class _Sum:
             strangers_cores=cores(self.strangers),
             hidden_cores=cores(self.hidden),
             kernel_cores=cores(self.kernel),
-            foreign_share=round((self.strangers + self.hidden) / passed, 6),
-            peak_foreign_share=round(self.peak_foreign, 6),
-            steal_share=round(self.stolen / passed, 6),
-            peak_steal_share=round(self.peak_steal, 6),
+            foreign_share=share(foreign),
+            peak_foreign_share=share(max(foreign, self.peak_foreign)),
+            steal_share=share(steal),
+            peak_steal_share=share(max(steal, self.peak_steal)),
             major_faults=self.faults,
             swapped_in_bytes=self.pages * _PAGE,
             load_1min=self.load_1min,

@@ -147,6 +147,25 @@ def test_the_worst_sample_is_kept_beside_the_mean():
     assert (load.steal_share, load.peak_steal_share) == (0.05, 0.1)
 
 
+def test_a_sample_of_a_few_ticks_makes_no_peak():
+    load = load_of(
+        at(0, {(20, 1): task(0)}, used=0, passed=0),
+        at(1, {(20, 1): task(0)}, used=0, passed=200),
+        at(1.01, {(20, 1): task(2)}, used=2, passed=202),
+    )
+
+    assert load.peak_foreign_share == load.foreign_share == round(2 / 202, 6)
+
+
+def test_ticks_that_do_not_add_up_make_no_share_above_one():
+    load = load_of(
+        at(0, {(20, 1): task(0)}, used=0, passed=0),
+        at(1, {(20, 1): task(203)}, used=200, passed=200),
+    )
+
+    assert (load.foreign_share, load.peak_foreign_share) == (1.0, 1.0)
+
+
 def test_two_readings_within_one_tick_are_no_sample():
     load = load_of(at(0, {}, used=5, passed=10), at(0.001, {}, used=5, passed=10))
 
