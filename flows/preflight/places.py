@@ -106,9 +106,17 @@ def _this_machine(question: Question, probes: Probes) -> Iterator[Finding]:
             f"it is held by {holder}",
             f"Wait for its end, or stop it: kill {holder.pid}",
         )
+    yield from _others(question, probes)
+
+
+def _others(question: Question, probes: Probes) -> Iterator[Finding]:
+    """Others' load stops a campaign that is to decide; one that explores tells it by cell."""
     load = probes.load()
     for seen in objections(load) if load is not None else ():
-        yield blocks("host 'local'", seen, "Stop them, or wait until they are done")
+        if question.campaign.exploratory:
+            yield warns("host 'local'", seen, "It is told in each cell")
+        else:
+            yield blocks("host 'local'", seen, "Stop them, or wait until they are done")
 
 
 def _is_guarded(probes: Probes) -> bool:

@@ -21,6 +21,24 @@ KEYED = SERVICE % ", api_key_env: OURS_KEY"
 LLAMA = "meta-llama/Meta-Llama-3-8B-Instruct"
 RENTED = "{name: r, offer: aws/p4de.24xlarge, runtime: vllm, version: 0.29.0}"
 
+BUSY = HostLoad(
+    seconds=1.0,
+    samples=1,
+    cpus=4,
+    ours_cores=0.0,
+    strangers_cores=1.5,
+    hidden_cores=0.0,
+    kernel_cores=0.0,
+    foreign_share=0.375,
+    peak_foreign_share=0.375,
+    steal_share=0.0,
+    peak_steal_share=0.0,
+    major_faults=0,
+    swapped_in_bytes=0,
+    load_1min=1.5,
+    strangers=(),
+)
+
 
 def only(findings: list[Finding], about: str) -> Finding:
     """The one finding whose place or words hold a text."""
@@ -369,25 +387,7 @@ def test_a_machine_that_is_held_or_busy_blocks(found):
         since=dt.datetime(2026, 8, 25, tzinfo=dt.UTC),
         expires=dt.datetime(2026, 8, 26, tzinfo=dt.UTC),
     )
-    busy = HostLoad(
-        seconds=1.0,
-        samples=1,
-        cpus=4,
-        ours_cores=0.0,
-        strangers_cores=1.5,
-        hidden_cores=0.0,
-        kernel_cores=0.0,
-        foreign_share=0.375,
-        peak_foreign_share=0.375,
-        steal_share=0.0,
-        peak_steal_share=0.0,
-        major_faults=0,
-        swapped_in_bytes=0,
-        load_1min=1.5,
-        strangers=(),
-    )
-
-    findings = found(GOOD, changed={"holder": lambda: holder, "load": lambda: busy})
+    findings = found(GOOD, changed={"holder": lambda: holder, "load": lambda: BUSY})
 
     assert only(findings, "held by campaign 'theirs' of eve").severity == "blocks"
     assert only(findings, "others use 1.50 of its 4 cores").severity == "blocks"
@@ -398,3 +398,11 @@ def test_nobody_looks_at_this_machine_for_services_elsewhere(found):
         raise AssertionError("looked")
 
     assert found(SERVICE % "", changed={"load": never, "holder": never}) == []
+
+
+def test_a_campaign_that_explores_is_told_of_others_and_goes_on(found):
+    more = "exploratory: true\nmatrix: {concurrency: [1], requests: 20}"
+
+    findings = found(GOOD, more=more, changed={"load": lambda: BUSY})
+
+    assert only(findings, "others use 1.50").severity == "warns"
