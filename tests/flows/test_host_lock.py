@@ -107,6 +107,51 @@ def test_a_second_campaign_is_told_who_holds_the_host_since_when_and_what_to_do(
         assert f"kill {other.pid}" in message
 
 
+RACES = f"""
+import datetime as dt, sys
+from pathlib import Path
+from flows.errors import InfrastructureError
+from flows.host_lock import take
+now = dt.datetime.fromisoformat({NOW.isoformat()!r})
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    take(Path(sys.argv[1]), "local", campaign="c", run="r", now=now, expires=now)
+except InfrastructureError as error:
+    print("refused", error.seen, flush=True)
+else:
+    print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.e2e
+def test_of_many_that_want_a_host_at_once_one_gets_it(tmp_path):
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACES, str(tmp_path)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        for _ in range(6)
+    ]
+    try:
+        assert {racer.stdout.readline() for racer in racers} == {"ready\n"}
+        for racer in racers:
+            racer.stdin.write("go\n")
+        told = [racer.stdout.readline() for racer in racers]
+    finally:
+        for racer in racers:
+            racer.kill()
+            racer.communicate()
+
+    assert [line.split()[0] for line in told].count("held") == 1
+    assert [line.split()[0] for line in told].count("refused") == 5
+
+
 @pytest.mark.e2e
 def test_a_holder_whose_time_is_over_still_holds_and_is_said_to_be_late(tmp_path):
     with (

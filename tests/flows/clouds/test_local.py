@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,7 @@ from flows.clouds import local
 from flows.clouds.protocol import Order, Site, machine_from_json
 from flows.errors import InfrastructureError
 
+ROOT = Path(__file__).parents[3]
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 
 
@@ -55,6 +60,49 @@ def test_a_busy_machine_is_refused_and_the_ledger_says_so(driver):
 
     assert [event for event, _ in events] == ["acquiring", "not-acquired"]
     assert "held by campaign 'a'" in events[1][1]["seen"]
+    driver.release(machine, silent)
+
+
+ACQUIRES = """
+import datetime as dt, sys, os, signal
+from pathlib import Path
+from flows.clouds import local
+from flows.clouds.protocol import Order, Site
+now = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
+site = Site(environment={"RUNOFF_LOCKS": sys.argv[1]}, state=Path(sys.argv[1]), now=lambda: now)
+local.connect(site).acquire(
+    Order(host="local", campaign="lost", run="r9", expires=now), lambda event, **facts: None
+)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.e2e
+def test_a_machine_that_a_killed_campaign_left_behind_is_listed_and_can_be_released(
+    driver, tmp_path
+):
+    done = subprocess.run(
+        [sys.executable, "-c", ACQUIRES, str(tmp_path)], cwd=ROOT, check=False
+    )
+
+    assert done.returncode == -signal.SIGKILL
+    (owned,) = driver.list_owned()
+    assert (owned.state, owned.machine.campaign, owned.machine.run) == (
+        "left behind",
+        "lost",
+        "r9",
+    )
+    driver.release(owned.machine, silent)
+    assert driver.list_owned() == ()
+
+
+@pytest.mark.e2e
+def test_what_a_killed_campaign_left_is_told_to_the_next(driver, tmp_path):
+    subprocess.run([sys.executable, "-c", ACQUIRES, str(tmp_path)], cwd=ROOT, check=False)
+
+    machine = driver.acquire(order(), silent)
+
+    assert machine.noted["took_over"].startswith("campaign 'lost'")
     driver.release(machine, silent)
 
 
