@@ -15,15 +15,16 @@ from math import sqrt
 from typing import Final
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import stdtrit
-from scipy.stats import binom, nct
+from scipy.special import nctdtrinc, stdtrit
+from scipy.stats import binom, nct  # its tails hold where nctdtr is NaN
 
 from reports.stats.compare import LEVEL, SAME_MACHINE
 from reports.stats.quantiles import Percent, bound_ranks
+from reports.stats.replications import LEAST_SPREAD
 
 MOST_RUNS: Final = 100
 MOST_REQUESTS: Final = 100_000
+_CERTAIN: Final = 100.0  # standard errors
 
 
 def smallest_difference(
@@ -46,16 +47,9 @@ def smallest_difference(
     """
     if runs < 2:
         return None
-    error = cv * sqrt(2 / runs)
-    reach = float(stdtrit(runs - 1, (1 + level) / 2))
-    if power is None:
-        return margin + reach * error
-    degrees = runs - 1
-
-    def missing(shift: float) -> float:
-        return float(nct.sf(reach, degrees, shift)) - power
-
-    return margin + float(brentq(missing, 0.0, 20 * reach)) * error
+    degrees, reach = runs - 1, _reach(runs, level)
+    shift = reach if power is None else float(nctdtrinc(degrees, 1 - power, reach))
+    return margin + shift * _error(cv, runs)
 
 
 def chance_of_better(
@@ -69,8 +63,8 @@ def chance_of_better(
     """Return the probability that R paired runs call a true difference (in log points)."""
     if runs < 2:
         return 0.0
-    shift = (difference - margin) / (cv * sqrt(2 / runs))
-    return float(nct.sf(stdtrit(runs - 1, (1 + level) / 2), runs - 1, shift))
+    shift = min((difference - margin) / _error(cv, runs), _CERTAIN)
+    return float(nct.sf(_reach(runs, level), runs - 1, shift))
 
 
 def runs_needed(
@@ -121,3 +115,11 @@ def fewest_hits(trials: int, target: float, level: float = 0.95) -> int | None:
     """Return the fewest hits of independent trials that prove a share; None: not even all."""
     hits = int(binom.isf(1 - level, trials, target)) + 1
     return hits if hits <= trials else None
+
+
+def _error(cv: float, runs: int) -> float:
+    return max(cv, LEAST_SPREAD) * sqrt(2 / runs)
+
+
+def _reach(runs: int, level: float) -> float:
+    return float(stdtrit(runs - 1, (1 + level) / 2))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from reports.stats.binomial import share_lower_bound
 from reports.stats.compare import ACROSS_MACHINES, SAME_MACHINE, paired
@@ -64,6 +65,30 @@ def test_a_difference_for_a_stated_power_is_seen_with_that_power(cv, runs, power
 def test_one_run_shows_no_difference_however_large():
     assert smallest_difference(0.02, 1) is None
     assert chance_of_better(10.0, 0.02, 1) == 0.0
+
+
+@given(difference=st.floats(-0.5, 2.0), cv=st.floats(0.002, 0.5), runs=st.integers(2, 20))
+def test_the_chance_is_the_integral_over_all_spreads_that_the_runs_may_show(
+    difference, cv, runs
+):
+    shift = (difference - SAME_MACHINE) / (cv * (2 / runs) ** 0.5)
+    reach = stats.t.ppf(0.975, runs - 1)
+    chance = chance_of_better(difference, cv, runs)
+
+    assert 0 <= chance <= 1
+    assert chance == pytest.approx(_chance(reach, runs - 1, shift), abs=1e-3)
+
+
+def _chance(reach: float, degrees: int, shift: float) -> float:
+    """P(Z + shift > reach * sqrt(chi2 / degrees)) by integrating over the spread."""
+    places = (np.arange(20_000) + 0.5) / 20_000
+    spreads = np.sqrt(stats.chi2.ppf(places, degrees) / degrees)
+    return float(stats.norm.sf(reach * spreads - shift).mean())
+
+
+def test_launches_said_not_to_vary_at_all_still_vary_by_a_thousandth():
+    assert smallest_difference(0.0, 3) == smallest_difference(0.001, 3) > SAME_MACHINE
+    assert chance_of_better(1.0, 0.0, 3) == pytest.approx(1)
 
 
 def test_the_fewest_runs_are_just_enough():
