@@ -109,10 +109,16 @@ def arrivals_line(matrix: MatrixFacts) -> str:
 def load(point: LoadPoint) -> str:
     """A load point in words: ``16 streams in flight``, ``Poisson arrivals at 8 requests/s``."""
     if not point.is_open:
-        return f"{point.concurrency} streams kept in flight (closed loop)"
-    rate = "" if point.rate_per_s is None else f" at {significant(point.rate_per_s)} requests/s"
+        streams = f"{point.concurrency} stream{'s' if point.concurrency != 1 else ''}"
+        return f"{streams} kept in flight (closed loop)"
+    rate = "" if point.rate_per_s is None else f" at {_per_s(point.rate_per_s)}"
     cap = "" if point.max_in_flight is None else f", at most {point.max_in_flight} in flight"
     return f"{_PROCESS.get(point.process, point.process)} arrivals{rate}{cap}"
+
+
+def stated(level: float) -> str:
+    """A level of load as it was stated: ``8``, ``0.5``; a searched one with three digits."""
+    return f"{level:g}" if len(f"{level:g}") <= 5 else significant(level)
 
 
 def lengths(text: str) -> str:
@@ -137,6 +143,10 @@ def out_of_scope(contract: ContractFacts) -> Iterator[str]:
     if contract.demand is None:
         yield "how many instances a real demand needs: the contract states none"
     yield "other lengths, other traffic, and more than one host"
+
+
+def _per_s(rate: float) -> str:
+    return f"{stated(rate)} request{'s' if rate != 1 else ''}/s"
 
 
 def _goal(offline: OfflineFacts) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from catalog.quantity import significant
 from catalog.verdict import Status
-from reports.metric_names import metric_name
+from reports.metric_names import metric_name, statistic_name
 from reports.number_words import amount, number_phrase
 from reports.report import Report
 from reports.run.decision_file import Comparison, Ranked
@@ -28,7 +28,8 @@ def _choice(report: Report, chosen: Ranked) -> str:
     held = "; ".join(_clause(each) for each in _judged(cell)) if cell is not None else ""
     text = f"{chosen.name} is chosen: {held or chosen.why}"
     if chosen.usd_per_1m is not None:
-        text += f", at {number_phrase(chosen.usd_per_1m, 'no price')} per 1M compliant tokens"
+        cost = number_phrase(chosen.usd_per_1m, "no price")
+        text += f". Compliant output tokens cost {cost}"
     return _ended(text)
 
 
@@ -61,7 +62,8 @@ def _clause(clause: ClauseSummary) -> str:
     needed = amount(clause.limit, clause.number.unit)
     word = {"holds": "holds", "misses": "misses", "inconclusive": "is not proven"}
     verdict = word.get(clause.verdict, clause.verdict)
-    return f"{clause.statistic} {verdict}: {_seen(clause.number)} against {relation} {needed}"
+    seen = f"{_seen(clause.number)} against {relation} {needed}"
+    return f"{statistic_name(clause.statistic)} {verdict}: {seen}"
 
 
 def _seen(number: Number) -> str:

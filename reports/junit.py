@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from reports.metric_names import statistic_name
 from reports.number_words import amount, number_phrase
 from reports.report import Report
 from reports.run.checks_file import Check
@@ -77,7 +78,7 @@ def _clause(candidate: str, clause: ClauseSummary) -> Case:
     return Case(
         suite=candidate,
         group="contract",
-        name=clause.statistic,
+        name=statistic_name(clause.statistic),
         outcome={"holds": "pass", "misses": "failure"}.get(verdict, "skipped"),  # type: ignore[arg-type]
         text=f"{verdict}: seen {seen}, needed {relation} {needed}",
     )

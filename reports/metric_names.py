@@ -21,6 +21,14 @@ _NAMES: Final = {
 }
 
 
+def statistic_name(statistic: str) -> str:
+    """A clause's statistic as a reader calls it: ``p95 TPOT``, ``goodput (TPOT)``."""
+    words = {"tpot": "TPOT", "p95_gap": "p95 gap", "max_gap": "largest gap"}
+    for known, word in words.items():
+        statistic = statistic.replace(known, word)
+    return statistic
+
+
 def metric_name(metric: str) -> str:
     """``TTFT p95`` for ``ttft_p95_ms``; one that is not known, without its underscores."""
     return _NAMES.get(metric, metric.replace("_", " "))

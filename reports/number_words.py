@@ -28,6 +28,8 @@ def amount(value: float | None, unit: str) -> str:
     """The value with its unit: ``340 ms``, ``98.4%``, ``$1.28/Mtok``."""
     if value is None:
         return DASH
+    if unit == "ms":
+        return f"{significant(value)} ms" if value < 1000 else f"{value:,.0f} ms"
     return format_value(value, "1" if unit in _SHARES else unit)
 
 
@@ -82,6 +84,13 @@ def number_phrase(number: Number | None, why: str = "not measured") -> str:
 def ratio_phrase(ratio: Number) -> str:
     """A ratio in a sentence: ``1.42 (1.36 to 1.49, 3 launches, measurement)``."""
     return number_phrase(ratio.model_copy(update={"unit": "ratio"})).replace(" ratio", "")
+
+
+def p_words(value: float | None) -> str:
+    """A p value with two digits; small ones are all alike."""
+    if value is None:
+        return DASH
+    return "< 0.001" if value < 0.001 else significant(value, 2)
 
 
 def basis_of(numbers: Iterable[Number | None]) -> str:

@@ -36,11 +36,22 @@ def render_run(folder: RunFolder, *, now: dt.datetime | None = None) -> Rendered
     """
     del now
     write_manifest(folder)
-    made = made_pages(folder)
-    manifest = manifest_sha256(folder)
+    return render_pages(folder)
+
+
+def render_pages(folder: RunFolder) -> Rendered:
+    """Write the pages of a run again; its manifest stays as it is.
+
+    Raises
+    ------
+    ReportsError
+        For a run without a manifest, or a file that cannot be read or written.
+    """
     return Rendered(
-        manifest=manifest,
-        files={name: _write(folder.file(name), text) for name, text in made.items()},
+        manifest=manifest_sha256(folder),
+        files={
+            name: _write(folder.file(name), text) for name, text in made_pages(folder).items()
+        },
     )
 
 

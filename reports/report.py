@@ -10,7 +10,6 @@ from catalog.screen import Screen
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Decision, Ranked, Stamp
 from reports.run.host_file import HostFile
-from reports.run.number import Number
 from reports.run.plan_file import CandidateFacts, RunPlan
 from reports.run.search_file import SearchFile
 from reports.run.signoff_file import Signoff
@@ -18,16 +17,6 @@ from reports.run.summary_file import CandidateSummary, CellSummary, Summary
 from reports.thin import Thin
 
 LaunchKey = tuple[str, int]  # candidate, replication
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Landmark:
-    """One earlier run in the history of a metric, with the fingerprint it ran under."""
-
-    date: str
-    run: str
-    number: Number
-    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +39,6 @@ class Report:
     launches: Mapping[LaunchKey, Mapping[str, Any]] = field(default_factory=dict)
     thin: Mapping[LaunchKey, Thin] = field(default_factory=dict)
     signoff: Signoff | None = None
-    history: tuple[Landmark, ...] = ()
 
     @property
     def stamp(self) -> Stamp:

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from catalog.quantity import significant
-from reports.figures.canvas import Drawing, drawn, plain_ticks, themed
-from reports.figures.labels import Label, put_right
+from reports.figures.canvas import Drawing, Sheet, drawn, plain_ticks, room, themed
+from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import FAIL, Look
-from reports.figures.series import axis_name, is_open_campaign, measured_candidates, rests_on
+from reports.figures.series import (
+    axis_name,
+    is_open_campaign,
+    level_words,
+    measured_candidates,
+    rests_on,
+)
 from reports.number_words import number_cell
 from reports.report import Report
 from reports.run.number import Number
@@ -101,7 +106,8 @@ def draw(data: Attainment) -> Drawing:
         "of each. ▲ the highest level proven, ▽ the first proven miss. Shares below 80% are "
         "drawn at the bottom edge."
     )
-    svg = drawn(lambda figure: _draw(figure.subplots(), data), height=3.4)
+    sheet = Sheet(height=3.4, right=room(short(line.name) for line in data.lines))
+    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
     return Drawing(
         name=NAME,
         title="SLO attainment",
@@ -109,14 +115,14 @@ def draw(data: Attainment) -> Drawing:
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, name=NAME, title=said, description=definition, height=3.4),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
 def finding(data: Attainment) -> str:
     """How far each candidate is proven to keep its target."""
     words = [
-        f"{line.name} up to {_level(line.proven, data)}"
+        f"{line.name} up to {level_words(line.proven, is_open=data.is_open)}"
         for line in data.lines
         if line.proven is not None
     ]
@@ -124,10 +130,6 @@ def finding(data: Attainment) -> str:
     if words:
         return f"Proven to keep {target} of requests good: {', '.join(words)}."
     return f"No candidate is proven to keep {target} of requests good at any measured load."
-
-
-def _level(level: float, data: Attainment) -> str:
-    return f"{significant(level)} requests/s" if data.is_open else f"{level:g} streams"
 
 
 def _draw(axes: Axes, data: Attainment) -> None:
@@ -188,7 +190,7 @@ def _table(data: Attainment) -> Table:
     rows = tuple(
         (
             Cell(text=line.name),
-            Cell(text=_level(point.level, data)),
+            Cell(text=level_words(point.level, is_open=data.is_open)),
             number_cell(point.share),
             Cell(text=point.verdict),
         )

@@ -6,7 +6,7 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any, Final
@@ -21,7 +21,6 @@ from matplotlib.figure import Figure
 from reports.figures.palette import INK, MUTED, PAPER, RULE, with_variables
 from reports.tables import Table
 
-WIDTH: Final = 8.4  # inches of 72 units
 _ONE_AT_A_TIME = threading.Lock()  # matplotlib's settings belong to the whole process
 _KEPT: Final = ("backend", "interactive", "toolbar")
 _SETTINGS: Final[dict[str, Any]] = {
@@ -60,7 +59,7 @@ _HEAD: Final = re.compile(r"\A.*?<svg\b[^>]*>", re.DOTALL)
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 _FONT: Final = re.compile(r"font: (?:[a-z]+ )*?((?:bold|\d{3}) )?(\d+(?:\.\d+)?)px [^;\"]*")
-_ID: Final = re.compile(r'\bid="([^"]+)"')
+_ID: Final = re.compile(r'\s+id="([^"]+)"')
 _LINK: Final = re.compile(r'xlink:href="#([^"]+)"')
 _URL: Final = re.compile(r"url\(#([^)]+)\)")
 _DECIMALS: Final = re.compile(r"(\d+\.\d{2})\d+")
@@ -84,7 +83,41 @@ class Drawing:
     svg: Markup
 
 
-def drawn(draw: Callable[[Figure], None], *, height: float = 3.9, width: float = WIDTH) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """The size of a figure and its margins in inches, with the gaps between panels.
+
+    The margins are stated: a layout that is solved for differs in its last digits from one
+    process to the next.
+    """
+
+    width: float = 8.4
+    height: float = 3.9
+    left: float = 0.85
+    right: float = 0.3
+    top: float = 0.3
+    bottom: float = 0.55
+    across: float = 0.2
+    down: float = 0.2
+
+    def lay_out(self, figure: Figure) -> None:
+        """Give the figure its margins."""
+        figure.subplots_adjust(
+            left=self.left / self.width,
+            right=1 - self.right / self.width,
+            bottom=self.bottom / self.height,
+            top=1 - self.top / self.height,
+            wspace=self.across,
+            hspace=self.down,
+        )
+
+
+def room(labels: Iterable[str]) -> float:
+    """Inches that the longest of some labels takes."""
+    return 0.25 + 0.088 * max((len(label) for label in labels), default=0)
+
+
+def drawn(draw: Callable[[Figure], None], sheet: Sheet) -> str:
     """The SVG of what ``draw`` puts on an empty figure."""
     with _ONE_AT_A_TIME, mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a glyph that matplotlib's font lacks, a page's has
@@ -92,7 +125,8 @@ def drawn(draw: Callable[[Figure], None], *, height: float = 3.9, width: float =
         settings: Any = _SETTINGS
         mpl.rcParams.update(defaults)
         mpl.rcParams.update(settings)
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(sheet.width, sheet.height))
+        sheet.lay_out(figure)
         draw(figure)
         text = io.StringIO()
         canvas: Any = FigureCanvasSVG(figure)
@@ -100,30 +134,33 @@ def drawn(draw: Callable[[Figure], None], *, height: float = 3.9, width: float =
     return text.getvalue()
 
 
-def themed(
-    svg: str,
-    *,
-    name: str,
-    title: str,
-    description: str,
-    height: float = 3.9,
-    width: float = WIDTH,
-) -> Markup:
+def themed(svg: str, sheet: Sheet, *, name: str, title: str, description: str) -> Markup:
     """The SVG for a page: accessible, scalable, its names its own, its colours the page's."""
     body = _HEAD.sub("", svg, count=1)
     body = _COMMENT.sub("", _METADATA.sub("", body))
     body = _FONT.sub(_font, body)
-    body = _ID.sub(rf'id="{name}-\1"', body)
-    body = _LINK.sub(rf'href="#{name}-\1"', body)
-    body = _URL.sub(rf"url(#{name}-\1)", body)
+    body = _own_names(body, name)
     body = _SPACE.sub("\n", _DECIMALS.sub(r"\1", body))
-    box = f"0 0 {width * 72:g} {height * 72:g}"
+    box = f"0 0 {sheet.width * 72:g} {sheet.height * 72:g}"
     head = (
         f'<svg viewBox="{box}" role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(description)}</desc>'
     )
     return Markup(head + with_variables(body).strip())  # noqa: S704 - texts are escaped here and by matplotlib
+
+
+def _own_names(body: str, name: str) -> str:
+    """Only names that something refers to, numbered in order under the figure's own."""
+    used = dict.fromkeys((*_LINK.findall(body), *_URL.findall(body)))
+    number = {old: place for place, old in enumerate(used, start=1)}
+
+    def named(found: re.Match[str]) -> str:
+        return f' id="{name}-{number[found[1]]}"' if found[1] in number else ""
+
+    body = _ID.sub(named, body)
+    body = _LINK.sub(lambda found: f'href="#{name}-{number[found[1]]}"', body)
+    return _URL.sub(lambda found: f"url(#{name}-{number[found[1]]})", body)
 
 
 def _font(found: re.Match[str]) -> str:

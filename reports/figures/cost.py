@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from catalog.quantity import format_value, significant
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
-from reports.figures.labels import Label, put_beside, put_right
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.labels import Label, put_beside, put_right, short
 from reports.figures.palette import FAIL, PASS, Look
 from reports.figures.series import measured_candidates, rests_on
 from reports.number_words import number_cell
@@ -26,6 +26,7 @@ class Point:
     """One cell: TPOT p95 in ms, cost of 1M output tokens, whether every clause holds there."""
 
     label: str
+    is_open: bool
     x: Number
     y: Number
     holds: bool
@@ -68,7 +69,7 @@ def cost(report: Report) -> Cost | None:
                 continue
             clauses = [c for c in each.cell.clauses.values() if c.verdict != "no such clause"]
             holds = bool(clauses) and all(c.verdict == "holds" for c in clauses)
-            points.append(Point(label=each.label, x=x, y=y, holds=holds))
+            points.append(Point(label=each.label, is_open=each.is_open, x=x, y=y, holds=holds))
             cells.append(each.cell)
             unit = y.unit
         if points:
@@ -92,7 +93,8 @@ def draw(data: Cost) -> Drawing:
         "Cost of 1M output tokens (log) against TPOT p95. Left and down is better; a ring "
         "marks points at which every clause of the contract holds."
     )
-    svg = drawn(lambda figure: _draw(figure.subplots(), data))
+    sheet = Sheet(right=room(short(line.name) for line in data.lines))
+    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
     return Drawing(
         name=NAME,
         title="cost",
@@ -100,7 +102,7 @@ def draw(data: Cost) -> Drawing:
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, name=NAME, title=said, description=definition),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -127,7 +129,15 @@ def _draw(axes: Axes, data: Cost) -> None:
         look = line.look
         xs = [point.x.value or 0.0 for point in line.points]
         ys = [point.y.value or 0.0 for point in line.points]
-        axes.plot(xs, ys, color=look.colour, linestyle=look.dash, marker=look.marker)
+        for kind in (False, True):
+            some = [place for place, p in enumerate(line.points) if p.is_open is kind]
+            axes.plot(
+                [xs[place] for place in some],
+                [ys[place] for place in some],
+                color=look.colour,
+                linestyle=look.dash,
+                marker=look.marker,
+            )
         for point, x, y in zip(line.points, xs, ys, strict=True):
             if point.x.low is not None and point.x.high is not None:
                 axes.plot([point.x.low, point.x.high], [y, y], color=look.colour, linewidth=1)

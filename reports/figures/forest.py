@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
 from reports.figures.labels import short
 from reports.figures.palette import INK, MUTED, SHEET, look
 from reports.metric_names import metric_name
@@ -59,8 +59,8 @@ def draw(rows: tuple[Row, ...]) -> Drawing:
         "Ratio of each candidate to the one it is held against (log). The band is the margin "
         "within which a difference does not count; a word needs the whole interval outside it."
     )
-    height = 1.1 + 0.34 * len(rows)
-    svg = drawn(lambda figure: _draw(figure, rows), height=height)
+    sheet = Sheet(height=0.75 + 0.34 * len(rows), left=room(_names(rows)), right=1.75, top=0.1)
+    svg = drawn(lambda figure: _draw(figure, rows), sheet)
     runs = sorted({row.ratio.runs for row in rows if row.ratio.runs is not None})
     launches = (
         f"R = {' to '.join(str(r) for r in dict.fromkeys((runs[0], runs[-1])))} launches. "
@@ -75,7 +75,7 @@ def draw(rows: tuple[Row, ...]) -> Drawing:
         definition=definition,
         caption=f"{launches}95% intervals of the log ratio; {bases}.",
         table=comparison_table(rows),
-        svg=themed(svg, name=NAME, title=said, description=definition, height=height),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -157,11 +157,14 @@ def _draw(figure_: Figure, rows: tuple[Row, ...]) -> None:
     axes.set_xlim(low / 1.06, high * 1.06)
     plain_ticks(axes, "x", _places(low, high))
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    names = [f"{short(row.candidate)}, {metric_name(row.metric)}" for row in reversed(rows)]
-    axes.set_yticks(range(len(rows)), names)
+    axes.set_yticks(range(len(rows)), _names(rows)[::-1])
     axes.grid(visible=False, axis="y")
     others = ", ".join(dict.fromkeys(short(row.against) for row in rows))
     axes.set_xlabel(f"ratio to {others}")
+
+
+def _names(rows: tuple[Row, ...]) -> list[str]:
+    return [f"{short(row.candidate)}, {metric_name(row.metric)}" for row in rows]
 
 
 def _one(axes: Axes, row: Row, height: int) -> None:

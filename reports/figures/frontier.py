@@ -8,8 +8,9 @@ import matplotlib.ticker
 from matplotlib.axes import Axes
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
-from reports.figures.labels import Label, put_beside, put_right
+from reports.contract_words import stated
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.labels import Label, put_beside, put_right, short
 from reports.figures.palette import FAIL, PAPER, Look
 from reports.figures.series import measured_candidates, rests_on
 from reports.number_words import number_cell
@@ -27,6 +28,7 @@ class Point:
     """One cell: output tokens/s a user sees, and a device delivers; on the frontier or not."""
 
     label: str
+    is_open: bool
     x: Number
     y: Number
     is_frontier: bool
@@ -64,15 +66,21 @@ def frontier(report: Report) -> Frontier | None:
         for each in ordered:
             x, y = each.cell.measures.get(_X), each.cell.measures.get(_Y)
             if x is not None and y is not None and x.value and y.value:
-                found.append((candidate, each.label, x, y))
+                found.append((candidate, each, x, y))
                 cells.append(each.cell)
     if not found:
         return None
     places = [(x.value or 0.0, y.value or 0.0) for _, _, x, y in found]
     lines: dict[str, list[Point]] = {}
     looks = {candidate.name: candidate.look for candidate, *_ in found}
-    for (candidate, label, x, y), place in zip(found, places, strict=True):
-        point = Point(label=label, x=x, y=y, is_frontier=not _is_dominated(place, places))
+    for (candidate, each, x, y), place in zip(found, places, strict=True):
+        point = Point(
+            label=each.label,
+            is_open=each.is_open,
+            x=x,
+            y=y,
+            is_frontier=not _is_dominated(place, places),
+        )
         lines.setdefault(candidate.name, []).append(point)
     itl = report.plan.contract.slo.itl_ms
     return Frontier(
@@ -90,10 +98,11 @@ def draw(data: Frontier) -> Drawing:
     said = finding(data)
     definition = (
         "Output tokens/s of a device (log2) against interactivity, 1/TPOT, median over "
-        "launches. Up and right is better; filled marks are on the frontier, hollow ones are "
-        "dominated."
+        "launches; closed-loop levels (C) and rates (/s) are lines of their own. Up and right "
+        "is better; filled marks are on the frontier, hollow ones are dominated."
     )
-    svg = drawn(lambda figure: _draw(figure.subplots(), data))
+    sheet = Sheet(right=room(short(line.name) for line in data.lines))
+    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
     return Drawing(
         name=NAME,
         title="frontier",
@@ -101,7 +110,7 @@ def draw(data: Frontier) -> Drawing:
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, name=NAME, title=said, description=definition),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -112,7 +121,7 @@ def finding(data: Frontier) -> str:
         name, most = max(points, key=lambda pair: pair[1].y.value or 0.0)
         return f"{name} delivers most per device: {_tokens(most)} at {most.label}."
     fast = [pair for pair in points if (pair[1].x.value or 0.0) >= data.needed]
-    wanted = f"{significant(data.needed)} tokens/s per user"
+    wanted = f"{stated(data.needed)} tokens/s per user"
     if not fast:
         return f"No measured point reaches the {wanted} that the contract asks for."
     name, most = max(fast, key=lambda pair: pair[1].y.value or 0.0)
@@ -136,7 +145,14 @@ def _draw(axes: Axes, data: Frontier) -> None:
         xs = [point.x.value or 0.0 for point in line.points]
         ys = [point.y.value or 0.0 for point in line.points]
         look = line.look
-        axes.plot(xs, ys, color=look.colour, linestyle=look.dash)
+        for kind in (False, True):
+            some = [place for place, p in enumerate(line.points) if p.is_open is kind]
+            axes.plot(
+                [xs[place] for place in some],
+                [ys[place] for place in some],
+                color=look.colour,
+                linestyle=look.dash,
+            )
         for point, x, y in zip(line.points, xs, ys, strict=True):
             _cross(axes, point, look.colour)
             axes.plot(
@@ -149,7 +165,8 @@ def _draw(axes: Axes, data: Frontier) -> None:
                 markersize=7,
             )
             put_beside(axes, point.label, x, y, look.colour)
-        ends.append(Label(text=line.name, x=xs[-1], y=ys[-1], colour=look.colour))
+        highest = max(range(len(ys)), key=ys.__getitem__)
+        ends.append(Label(text=line.name, x=xs[-1], y=ys[highest], colour=look.colour))
     axes.set_yscale("log", base=2)
     heights = [point.y.value or 0.0 for line in data.lines for point in line.points]
     plain_ticks(axes, "y", _powers(min(heights), max(heights)))

@@ -8,10 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
-from reports.figures.labels import Label, put_right
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import FAIL, WARN, Look
-from reports.figures.series import axis_name, is_open_campaign, measured_candidates, rests_on
+from reports.figures.series import (
+    axis_name,
+    is_open_campaign,
+    level_words,
+    measured_candidates,
+    rests_on,
+)
 from reports.number_words import number_cell
 from reports.report import Report
 from reports.run.number import Number
@@ -90,7 +96,14 @@ def draw(data: LoadCurve) -> Drawing:
         "p95 over requests, median of launches, in ms (log). Cells that were not steady have "
         "a × at the top. The dashed line is the contract's limit."
     )
-    svg = drawn(lambda figure: _draw(figure, data), height=_HEIGHT, width=_WIDTH)
+    sheet = Sheet(
+        width=_WIDTH,
+        height=_HEIGHT,
+        left=0.6,
+        right=room(short(line.name) for line in data.lines),
+        across=0.3,
+    )
+    svg = drawn(lambda figure: _draw(figure, data), sheet)
     return Drawing(
         name=NAME,
         title="load curve",
@@ -98,9 +111,7 @@ def draw(data: LoadCurve) -> Drawing:
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(
-            svg, name=NAME, title=said, description=definition, height=_HEIGHT, width=_WIDTH
-        ),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -115,16 +126,13 @@ def finding(data: LoadCurve) -> str:
         name, point = data.lines[0].name, data.lines[0].points[0]
         number = point.numbers[0] or point.numbers[2]
         seen_ms = significant(number.value) if number is not None and number.value else "–"
-        return f"One load was measured: {name} has {seen_ms} ms at {_level(point.level, data)}."
+        where = level_words(point.level, is_open=data.is_open)
+        return f"One load was measured: {name} has {seen_ms} ms at {where}."
     factor, name, first, last = max(rises)
-    start = f"{significant(first[1])} ms at {_level(first[0], data)}"
-    end = f"{significant(last[1])} ms at {_level(last[0], data)}"
+    start = f"{significant(first[1])} ms at {level_words(first[0], is_open=data.is_open)}"
+    end = f"{significant(last[1])} ms at {level_words(last[0], is_open=data.is_open)}"
     times = significant(factor, 2)
     return f"TTFT p95 of {name} goes from {start} to {end}, {times} times as much."
-
-
-def _level(level: float, data: LoadCurve) -> str:
-    return f"{significant(level)} requests/s" if data.is_open else f"{level:g} streams"
 
 
 def _draw(figure_: Figure, data: LoadCurve) -> None:
@@ -136,7 +144,7 @@ def _draw(figure_: Figure, data: LoadCurve) -> None:
         _scales(axes, data, place, levels)
         if place == len(_PANELS) - 1:
             put_right(axes, [end for end in ends if end is not None], line=0.065)
-    figure_.supxlabel(axis_name(is_open=data.is_open), fontsize=10)
+    figure_.supxlabel(axis_name(is_open=data.is_open), fontsize=10, y=0.02)
 
 
 def _line(axes: Axes, line: Line, place: int) -> Label | None:
@@ -196,7 +204,7 @@ def _table(data: LoadCurve) -> Table:
     rows = tuple(
         (
             Cell(text=line.name),
-            Cell(text=_level(point.level, data)),
+            Cell(text=level_words(point.level, is_open=data.is_open)),
             *(number_cell(number) for number in point.numbers),
             Cell(
                 text="steady" if point.steady else "not steady",

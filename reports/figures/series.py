@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from catalog.quantity import significant
+from reports.contract_words import stated
 from reports.figures.palette import Look, look
 from reports.report import Report
 from reports.run.number import Number
@@ -28,7 +28,7 @@ class Loaded:
         if not self.point.is_open:
             return f"C={self.point.concurrency}"
         rate = self.point.rate_per_s
-        return self.point.name if rate is None else f"{_short(rate)}/s"
+        return self.point.name if rate is None else f"{stated(rate)}/s"
 
     @property
     def is_open(self) -> bool:
@@ -70,6 +70,13 @@ def is_open_campaign(found: tuple[Measured, ...]) -> bool:
     rates = max((len(each.levels(is_open=True)) for each in found), default=0)
     streams = max((len(each.levels(is_open=False)) for each in found), default=0)
     return rates >= 2 or (rates == 1 and streams <= 1)
+
+
+def level_words(level: float, *, is_open: bool) -> str:
+    """A level in a sentence: ``8 requests/s``, ``4 streams``."""
+    if is_open:
+        return f"{stated(level)} request{'s' if level != 1 else ''}/s"
+    return f"{level:g} stream{'s' if level != 1 else ''}"
 
 
 def axis_name(*, is_open: bool) -> str:
@@ -117,7 +124,3 @@ def _point(report: Report, candidate: str, name: str) -> LoadPoint | None:
 def _range(values: list[int]) -> str:
     low, high = values[0], values[-1]
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _short(rate: float) -> str:
-    return f"{rate:g}" if len(f"{rate:g}") <= 5 else significant(rate)

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from reports.columns import Flags, Reals
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
-from reports.figures.labels import Label, put_right
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import FAIL, Look, look
 from reports.number_words import DASH
 from reports.report import Report
@@ -102,7 +102,8 @@ def draw(data: Tail) -> Drawing:
         "lines are launches, the bold one their median; a line ends where too few requests "
         "are left for a limit. Dotted: service TTFT, where it differs."
     )
-    svg = drawn(lambda figure: _draw(figure.subplots(), data), height=3.7)
+    sheet = Sheet(height=3.7, right=room(short(line.name) for line in data.lines))
+    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
     return Drawing(
         name=NAME,
         title="tail",
@@ -110,7 +111,7 @@ def draw(data: Tail) -> Drawing:
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, name=NAME, title=said, description=definition, height=3.7),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 

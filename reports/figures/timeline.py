@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from catalog.quantity import significant
 from reports.columns import Flags, Reals
-from reports.figures.canvas import Drawing, drawn, log_places, plain_ticks, themed
+from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, themed
 from reports.figures.palette import FAIL, INK, MUTED, SHEET, WARN, Look, look
 from reports.report import Report
 from reports.tables import Cell, Column, Table
@@ -111,8 +112,8 @@ def draw(data: Timeline) -> Drawing:
         "due; below, requests in flight (filled) and output tokens/s (line). Shaded: warm-up "
         "and drain. × failed; a tick at the foot left over 1 ms late."
     )
-    height = 0.5 + 2.05 * len(data.rows)
-    svg = drawn(lambda figure: _draw(figure, data), height=height)
+    sheet = Sheet(height=0.9 + 2.0 * len(data.rows), right=0.85, down=0.28)
+    svg = drawn(lambda figure: _draw(figure, data), sheet)
     return Drawing(
         name=NAME,
         title="timeline",
@@ -120,7 +121,7 @@ def draw(data: Timeline) -> Drawing:
         definition=definition,
         caption=_caption(data),
         table=_table(data),
-        svg=themed(svg, name=NAME, title=said, description=definition, height=height),
+        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -231,6 +232,7 @@ def _dots(axes: Axes, row: Row, data: Timeline, span: tuple[float, float]) -> No
             row.failed_s, np.full(len(row.failed_s), 0.94), "x", color=FAIL, transform=foot
         )
     axes.set_ylabel("TTFT, ms")
+    axes.yaxis.set_label_coords(-0.062, 0.5)
     axes.set_title(f"launch {row.replication}", loc="left", pad=3)
 
 
@@ -252,7 +254,9 @@ def _load(axes: Axes, row: Row) -> None:
     axes.fill_between(row.grid_s, row.flight, step="mid", color=MUTED, alpha=0.35, linewidth=0)
     _shade(axes, row, named=False)
     axes.set_ylim(0, max(1.0, float(row.flight.max())) * 1.15)
+    axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     axes.set_ylabel("in flight")
+    axes.yaxis.set_label_coords(-0.062, 0.5)
     tokens = axes.twinx()
     tokens.grid(visible=False)
     tokens.plot(row.bins_s, row.tokens_per_s, color=INK, linewidth=1.2)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from catalog.quantity import significant
 from reports.break_even import break_evens, sentence
+from reports.contract_words import stated
 from reports.metric_names import metric_name
 from reports.number_words import (
     DASH,
     number_cell,
     number_phrase,
+    p_words,
     ratio_phrase,
     unit_words,
 )
@@ -78,7 +79,7 @@ def gap_sentence(gap: Comparison) -> str:
         f"{metric_name(gap.metric)} of {gap.candidate} is {ratio_phrase(gap.ratio)} times that "
         f"of {gap.against}: {gap.word}"
     )
-    adjusted = "" if gap.p_adjusted is None else f" (p adjusted {significant(gap.p_adjusted)})"
+    adjusted = "" if gap.p_adjusted is None else f" (p adjusted {p_words(gap.p_adjusted)})"
     return f"{text}{adjusted}. Differences within ±{gap.margin * 100:g}% do not count."
 
 
@@ -115,10 +116,10 @@ def _held_row(chosen: Ranked) -> tuple[Cell, ...]:
             Cell(text=""),
         )
     missed = bracket.lowest_disproven
-    upper = "none disproven" if missed is None else f"disproven at {significant(missed)}"
+    upper = "none disproven" if missed is None else f"disproven at {stated(missed)}"
     return (
         name,
-        Cell(text=f"≥ {significant(bracket.highest_proven)}", detail=upper),
+        Cell(text=f"≥ {stated(bracket.highest_proven)}", detail=upper),
         Cell(text="requests/s"),
         Cell(text="proven on launches that the search did not use"),
     )

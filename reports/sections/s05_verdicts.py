@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catalog.quantity import significant
-from reports.contract_words import itl_name
+from reports.contract_words import itl_name, stated
 from reports.number_words import DASH, digits, number_cell, tag
 from reports.report import Report
 from reports.run.decision_file import Ranked
@@ -156,10 +156,10 @@ def _held(ranked: Ranked) -> Cell:
     if bracket is None or (bracket.highest_proven is None and bracket.lowest_disproven is None):
         return Cell(text=DASH, meaning="none", detail="no open-loop rate judged")
     above = bracket.lowest_disproven
-    missed = "" if above is None else f"misses at {significant(above)}"
+    missed = "" if above is None else f"misses at {stated(above)}"
     if bracket.highest_proven is None:
-        return Cell(text=f"< {significant(above or 0)}", detail="none proven")
-    return Cell(text=f"≥ {significant(bracket.highest_proven)}", detail=missed)
+        return Cell(text=f"< {stated(above or 0)}", detail="none proven")
+    return Cell(text=f"≥ {stated(bracket.highest_proven)}", detail=missed)
 
 
 def _clause_cell(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.quantity import significant
 from reports.figures import forest
 from reports.figures.forest import WORD_MEANING, interval_of
 from reports.figures.gathered import gathered
 from reports.metric_names import metric_name
-from reports.number_words import DASH
+from reports.number_words import p_words
 from reports.report import Report
 from reports.run.decision_file import Comparison
 from reports.tables import Cell, Column, Table
@@ -44,16 +43,10 @@ def _row(each: Comparison) -> tuple[Cell, ...]:
         Cell(text=each.against),
         Cell(text=metric_name(each.metric)),
         Cell(text=interval_of(each.ratio)),
-        Cell(text=_p(each.p)),
-        Cell(text=_p(each.p_adjusted)),
+        Cell(text=p_words(each.p)),
+        Cell(text=p_words(each.p_adjusted)),
         Cell(text=each.word, meaning=WORD_MEANING.get(each.word, ""), detail=each.why),
         Cell(
             text=f"{'paired by launch' if each.paired else 'unpaired'}, ±{each.margin * 100:g}%"
         ),
     )
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return DASH
-    return "< 0.001" if value < 0.001 else significant(value, 2)

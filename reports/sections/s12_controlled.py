@@ -53,8 +53,9 @@ def _common(report: Report) -> Iterator[tuple[Cell, ...]]:
         f"{lengths(contract.output_tokens)}, {contract.output}",
         _lengths(cells, "output"),
     )
-    points = "; ".join(f"{point.name}: {load(point)}" for point in matrix.load_points)
-    yield _line("", "arrivals", points, _arrivals(cells))
+    for point in matrix.load_points:
+        yield _line("", f"arrivals, {point.name}", load(point), _arrivals(report, point.name))
+    yield _line("Hardware testbed", "devices", _ordered(report), "see System and launch")
     yield _line(
         "Execution controls",
         "warm-up",
@@ -89,13 +90,25 @@ def _lengths(cells: list[CellSummary], which: str) -> str:
     return f"{least} tokens in every request" if least == most else f"{least} to {most} tokens"
 
 
-def _arrivals(cells: list[CellSummary]) -> str:
-    rates = [
-        (cell.load_point, number.value)
-        for cell in cells
-        if (number := cell.measures.get("achieved_rate")) and number.value is not None
-    ]
-    return "; ".join(f"{point}: {digits(rate, '/s')}/s" for point, rate in rates[:12]) or DASH
+def _arrivals(report: Report, point: str) -> str:
+    """The achieved rates over candidates and launches at one load point."""
+    cells = [cell for c in report.summary.candidates if (cell := c.cell(point)) is not None]
+    rates = [each.get("achieved_rate") for each in _documents(cells)]
+    known = [rate for rate in rates if rate is not None]
+    return f"{_span([digits(min(known)), digits(max(known))])} requests/s" if known else DASH
+
+
+def _ordered(report: Report) -> str:
+    devices = (
+        f"{each.name}: {each.device_count}× {each.device or each.host}"
+        for each in report.plan.candidates
+        if each.measured
+    )
+    return "; ".join(devices) or DASH
+
+
+def _span(texts: list[str]) -> str:
+    return " to ".join(dict.fromkeys(texts))
 
 
 def _warmup(cells: list[CellSummary]) -> str:
@@ -104,20 +117,22 @@ def _warmup(cells: list[CellSummary]) -> str:
     if not counts:
         return DASH
     converged = sum(1 for each in found if each and each.get("converged"))
-    return f"{min(counts)} to {max(counts)} requests; converged in {converged} of {len(found)}"
+    span = _span([str(min(counts)), str(max(counts))])
+    return f"{span} requests; converged in {converged} of {len(found)}"
 
 
 def _timed(cells: list[CellSummary]) -> str:
     counts = [each.get("requests", {}).get("measured") for each in _documents(cells)]
     known = [each for each in counts if each is not None]
-    return f"{min(known):,} to {max(known):,} per replication" if known else DASH
+    span = _span([f"{min(known):,}", f"{max(known):,}"]) if known else DASH
+    return f"{span} per replication"
 
 
 def _launches(cells: list[CellSummary]) -> str:
     counts = sorted({len(cell.replications) for cell in cells})
     if not counts:
         return DASH
-    return " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1])))
+    return _span([str(counts[0]), str(counts[-1])])
 
 
 def _documents(cells: list[CellSummary]) -> list[Mapping[str, Any]]:

@@ -144,8 +144,8 @@ def _sums_sentence(cells: list[CellSummary]) -> str:
     whole = sum(1 for cell in cells if adds_up(cell.requests))
     total = sum(cell.requests.get("planned", 0) for cell in cells)
     return (
-        f"{total:,} requests in {len(cells)} cells; in {whole} of them every request is "
-        "accounted for once: planned = sent + not sent, sent = answered + failed, and "
+        f"{total:,} requests. In {whole} of {len(cells)} cells every request is accounted for "
+        "once: planned = sent + not sent, sent = answered + failed, and "
         "warm-up + measured + drain = planned."
     )
 
