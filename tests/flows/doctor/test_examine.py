@@ -233,7 +233,7 @@ def test_a_campaign_is_checked_for_the_candidates_that_the_paper_lets_through(qu
     )
 
     assert found.measured == ("B", "C")
-    assert found.skipped["A"].startswith("rejected on paper: ")
+    assert found.skipped["A"].startswith("rejected on paper")
     assert "candidate 'A'" not in str(found.findings)
     assert any(each.where.startswith("candidate 'B', checkpoint") for each in found.findings)
 
