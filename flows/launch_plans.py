@@ -12,6 +12,7 @@ from catalog.entries import Catalog
 from catalog.errors import CatalogError
 from catalog.schema import Campaign, Candidate
 from deploy_templates.candidate import launch_request
+from deploy_templates.clashes import check_unmanaged
 from deploy_templates.plan import LaunchPlan, Need
 from deploy_templates.render import render
 from deploy_templates.request import Checkpoint, LaunchRequest
@@ -69,8 +70,8 @@ def planned(
 ) -> tuple[Planned, ...]:
     """Every candidate's launch plan, in file order.
 
-    ``checkpoints`` are those that lie prepared, by candidate. A candidate of ``lenient`` that
-    cannot be launched is planned without a launch, with the reason.
+    ``checkpoints`` are those that lie prepared, by candidate. A candidate of ``lenient`` whose
+    runtime cannot launch it is planned without a launch, with the reason.
 
     Raises
     ------
@@ -79,11 +80,13 @@ def planned(
     """
 
     def one(candidate: Candidate) -> Planned:
+        asked = request_of(campaign, candidate, catalog, folders, checkpoints)
         try:
-            return _planned(request_of(campaign, candidate, catalog, folders, checkpoints))
+            return _planned(asked)
         except CatalogError as error:
             if candidate.name not in lenient:
                 raise
+            _check_words(asked)  # a mistake in the file stays one
             return Planned(name=candidate.name, problem=error.seen)
 
     return tuple(one(candidate) for candidate in campaign.candidates)
@@ -126,6 +129,11 @@ def launch_of(one: Requested, **elsewhere: Any) -> LaunchPlan | None:
     if one.request is None or one.runtime is None:
         return None
     return render(replace(one.request, **elsewhere), one.runtime)
+
+
+def _check_words(one: Requested) -> None:
+    if one.request is not None and one.runtime is not None:
+        check_unmanaged(one.request, one.runtime.launch, f"candidate {one.name!r}")
 
 
 def _planned(one: Requested) -> Planned:

@@ -18,7 +18,10 @@ _NEEDS = ("kind", "name", "release", "digest", "why", "for")
 def show_plans(console: Console, plans: Sequence[Planned]) -> None:
     """Each candidate's launch: command, variables, doubts, what is not managed."""
     for one in plans:
-        if one.plan is None:
+        if one.problem:
+            console.heading(f"{one.name}: cannot be launched as stated")
+            console.paragraphs((one.problem,))
+        elif one.plan is None:
             console.heading(f"{one.name}: measured as it stands")
             console.paragraphs(one.endpoints)
         else:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from catalog.quantity import Basis
-from flows.budget.steps import host_of, steps
+from flows.budget.steps import host_of, is_simulated, steps
 from flows.budget.times import Range, added
 from flows.matrix.order import visits
 from reports.run.number import Number
 from reports.run.plan_file import EstimateItem, RunPlan
+
+_GATED: Final = ("reject", "unlikely", "unknown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +60,17 @@ def totals(items: Sequence[EstimateItem]) -> Totals:
 def money_not_spent(plan: RunPlan) -> Number | None:
     """What measuring those that the paper vote kept out would have cost, in USD.
 
-    None where nobody was kept out, or where a price is not known.
+    None where nobody was kept out (simulated engines would have cost nothing), or where a
+    price is not known.
     """
     gated = tuple(
         each.model_copy(update={"measured": True})
         for each in plan.candidates
-        if not each.measured and each.verdict in ("reject", "unlikely", "unknown")
+        if each.verdict in _GATED and not each.measured and not is_simulated(each)
     )
     if not gated:
         return None
-    instead = plan.model_copy(
-        update={"candidates": gated, "order": visits(gated, plan.matrix), "rehearsal": False}
-    )
+    instead = plan.model_copy(update={"candidates": gated, "order": visits(gated, plan.matrix)})
     usd = totals(estimate(instead)).usd
     if usd is None:
         return None

@@ -63,23 +63,30 @@ def host_of(plan: RunPlan, name: str) -> Host:
         name=name,
         candidates=candidates,
         order=tuple(visit for visit in plan.order if visit.host == name),
-        usd_per_hour=0.0 if plan.rehearsal else hourly_usd(candidates),
+        usd_per_hour=hourly_usd(candidates),
     )
 
 
 def hourly_usd(candidates: Sequence[CandidateFacts]) -> float | None:
     """What an hour of their machine costs its renter; the dearest where they state several.
 
-    A service that is measured as it stands runs anyway: nothing is rented for it.
+    Nothing is rented for simulated engines, nor for a service that is measured as it stands
+    (it runs anyway).
     """
-    prices = [each.price for each in candidates if each.price is not None]
-    if len(prices) < len(candidates):
+    real = [each for each in candidates if not is_simulated(each)]
+    prices = [each.price for each in real if each.price is not None]
+    if len(prices) < len(real):
         return None
-    if all(each.kind == "endpoint" for each in candidates):
+    if all(each.kind == "endpoint" for each in real):
         return 0.0
     if any(each.unit != DOLLARS_PER_HOUR for each in prices):
         return None
     return max(each.value for each in prices)
+
+
+def is_simulated(candidate: CandidateFacts) -> bool:
+    """Whether what is launched is the simulated engine."""
+    return bool((candidate.launch or {}).get("simulation"))
 
 
 def steps(host: Host) -> list[EstimateItem]:
@@ -92,16 +99,13 @@ def steps(host: Host) -> list[EstimateItem]:
 
 def _before(host: Host) -> Iterator[EstimateItem]:
     yield host.item("boot", times.boot(host.kind))
-    if host.plan.rehearsal:
-        return
-    releases = dict.fromkeys(
-        (each.runtime, each.version) for each in host.candidates if each.kind == "launch"
-    )
+    real = [
+        each for each in host.candidates if each.kind == "launch" and not is_simulated(each)
+    ]
+    releases = dict.fromkeys((each.runtime, each.version) for each in real)
     for runtime, version in releases:
         yield host.item(f"install {runtime} {version}", times.install(host.kind))
-    fetched = {
-        (each.checkpoint, each.precision, each.weight_bytes): each for each in host.candidates
-    }
+    fetched = {(each.checkpoint, each.precision, each.weight_bytes): each for each in real}
     for each in fetched.values():
         verb = "make" if each.checkpoint == "dummy" else "download"
         size = f"{(each.weight_bytes or 0) / _GB:.3g} GB"

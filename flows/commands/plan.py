@@ -1,7 +1,8 @@
-"""``runoff plan``: what would be launched, what it needs, what it cannot promise."""
+"""``runoff plan``: what a campaign would do and launch, how long it takes, what it costs."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -11,8 +12,12 @@ import typer
 
 from catalog.load import load_campaign, load_catalog, located
 from flows.console import Console
+from flows.dates import day_of
 from flows.launch_plans import planned, shared_needs, to_json
 from flows.plan_view import show_needs, show_plans
+from flows.run_plan import make_run_plan, rehearsed
+
+PLANNED = "planned"  # the run of a plan that nobody has started
 
 
 def command(
@@ -21,6 +26,23 @@ def command(
     needs: Annotated[
         bool, typer.Option("--needs", help="Every image, wheel, checkpoint and address.")
     ] = False,
+    preflight: Annotated[
+        bool, typer.Option("--preflight", help="Look too at what would stop it here and now.")
+    ] = False,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Plan it with simulated engines.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CANDIDATE", help="Measure these alone; may be repeated."),
+    ] = None,
+    include_unlikely: Annotated[
+        bool,
+        typer.Option("--include-unlikely", help="Measure what an assumption speaks against."),
+    ] = False,
+    include_unknown: Annotated[
+        bool, typer.Option("--include-unknown", help="Measure what the paper cannot judge.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The plans as JSON on standard output.")
     ] = False,
@@ -28,17 +50,43 @@ def command(
         list[Path] | None,
         typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
     ] = None,
+    today: Annotated[
+        str, typer.Option(metavar="DATE", help="Judge the age of prices on this day.")
+    ] = "",
 ) -> None:
-    """Show each candidate's launch: commands, controlled variables, threats. Starts nothing."""
-    stated = load_campaign(campaign)
-    folders = tuple(catalog or ())
+    """Show who would be measured, in which order, how long, for how much. Starts nothing."""
+    day, folders = day_of(today), tuple(catalog or ())
+    stated, facts = load_campaign(campaign), load_catalog(folders)
     with located(campaign):
-        plans = planned(stated, load_catalog(folders), folders)
+        plan = make_run_plan(
+            stated,
+            campaign.read_bytes(),
+            facts,
+            folders,
+            now=dt.datetime.combine(day, dt.time(), dt.UTC),
+            run=PLANNED,
+            rehearsal=rehearse,
+            only=tuple(only or ()),
+            include_unlikely=include_unlikely,
+            include_unknown=include_unknown,
+        )
+        launched = rehearsed(stated) if rehearse else stated
+        unfit = [each.name for each in plan.candidates if each.launch is None]
+        plans = planned(launched, facts, folders, lenient=unfit)
     if as_json:
-        sys.stdout.write(json.dumps(to_json(stated, plans), indent=2, allow_nan=False) + "\n")
+        document = {**to_json(stated, plans), "run_plan": plan.model_dump(mode="json")}
+        sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
         return
     console = Console(sys.stdout)
     if needs:
         show_needs(console, shared_needs(plans))
         return
+    # JSON needs neither tables nor a look at this machine
+    from flows.run_findings import findings, show_findings  # noqa: PLC0415
+    from flows.run_plan_view import show_run_plan  # noqa: PLC0415
+
+    show_run_plan(console, plan)
+    if preflight:
+        found = findings(launched, plan, facts, folders, dt.datetime.now(dt.UTC))
+        show_findings(console, plan, found)
     show_plans(console, plans)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from catalog.schema import Campaign
 from catalog.screen import Screen, screen, screen_all_offers
 from deploy_templates.registry import load_runtimes
 from flows.console import Console
+from flows.dates import day_of
 from flows.errors import ExitCode, Finished, UsageError
 from flows.screen_view import show_explanations, show_screen
 
@@ -49,7 +49,7 @@ def command(
 
     Exit code 0 if at least one candidate is not rejected, else 3.
     """
-    day = _day(today)
+    day = day_of(today)
     stated = load_campaign(campaign)
     if not stated.candidates and not all_offers:
         raise UsageError(
@@ -80,14 +80,3 @@ def _show(stated: Campaign, result: Screen, *, limit: int, explain: bool) -> Non
     show_screen(console, stated.question, result, limit)
     if explain:
         show_explanations(console, result, limit)
-
-
-def _day(text: str) -> dt.date:
-    if not text:
-        return dt.datetime.now(dt.UTC).date()
-    try:
-        return dt.date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            "--today", f"{text!r} is not a date", "Write it as 2026-08-22"
-        ) from None

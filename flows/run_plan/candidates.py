@@ -16,7 +16,7 @@ from reports.run.plan_file import CandidateFacts, PriceFacts
 
 HostClass = Literal["local", "ssh", "cloud", "endpoint"]
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-_NOWHERE: Final = "neither an offer nor a host is named: nothing can be acquired for it"
+NOWHERE: Final = "neither an offer nor a host is named: nothing can be acquired for it"
 _TTFT_GATE: Final = "compute"
 _ITL_GATE: Final = "bandwidth"
 _MS_PER: Final = {"s": 1e3, "ms": 1.0}
@@ -39,13 +39,13 @@ class Choice:
             return "left out by --only"
         if candidate.endpoint:
             return None
-        status, why = verdict.verdict, verdict.reason or verdict.clause or ""
+        status, why = verdict.verdict, _why(verdict)
         if status is Status.REJECT:
-            return f"rejected on paper: {why}"
+            return f"rejected on paper, {why}"
         if status is Status.UNLIKELY and not self.unlikely:
-            return f"unlikely on paper: {why}; --include-unlikely measures it all the same"
+            return f"unlikely on paper, {why}; --include-unlikely measures it all the same"
         if status is Status.UNKNOWN and not self.unknown:
-            return f"not known on paper: {why}; --include-unknown measures it all the same"
+            return f"not known on paper, {why}; --include-unknown measures it all the same"
         return None
 
 
@@ -143,6 +143,12 @@ def price_facts(candidate: Candidate, verdict: Verdict) -> PriceFacts | None:
     )
 
 
+def _why(verdict: Verdict) -> str:
+    """The deciding gate's clause and its reason."""
+    parts = dict.fromkeys((verdict.clause, verdict.reason.removeprefix("unknown: ")))
+    return ": ".join(part for part in parts if part)
+
+
 def _word(verdict: Verdict) -> Literal["pass", "unlikely", "unknown", "reject"]:
     words: Mapping[Status, Literal["pass", "unlikely", "unknown", "reject"]] = {
         Status.PASS: "pass",
@@ -170,7 +176,7 @@ def _threats(
 ) -> tuple[str, ...]:
     found = () if launch is None else launch.threats
     if host_class == "cloud" and candidate.offer is None:
-        return (*found, _NOWHERE)
+        return (*found, NOWHERE)
     return found
 
 

@@ -18,6 +18,7 @@ from catalog.facts import model_of
 from catalog.load import shipped_catalog
 from catalog.schema import Campaign, Candidate
 from catalog.screen import Screen, screen
+from catalog.verdict import Status
 from deploy_templates.registry import load_runtimes
 from deploy_templates.request import Checkpoint
 from flows.budget import estimate, money_not_spent
@@ -89,7 +90,11 @@ def make_run_plan(
         catalog,
         folders,
         checkpoints=checkpoints,
-        lenient=skipped,
+        lenient=[
+            name
+            for name in skipped
+            if verdicts[name].verdict is Status.REJECT or (only and name not in only)
+        ],
     )
     candidates = tuple(
         candidate_facts(shared, each, verdicts[each.name], one, skipped.get(each.name))

@@ -100,6 +100,19 @@ def test_a_rehearsal_rents_nothing_and_installs_nothing(tmp_path: Path) -> None:
     )
 
 
+def test_a_simulated_engine_does_not_make_the_real_ones_free(tmp_path: Path) -> None:
+    both = [
+        {"name": "real", "host": "local", "runtime": "vllm_cpu"},
+        {"name": "sim", "host": "local", "runtime": "rehearsal"},
+    ]
+    plan = plan_of(campaign_of(tmp_path, {"candidates": both})[0])
+
+    assert plan.rehearsal
+    assert totals(plan.estimate).usd is None
+    assert any(each.what.startswith("install vllm_cpu") for each in plan.estimate)
+    assert not any("install rehearsal" in each.what for each in plan.estimate)
+
+
 def test_hosts_work_at_the_same_time(canonical: RunPlan) -> None:
     found = totals(canonical.estimate)
 

@@ -186,3 +186,99 @@ def test_planning_imports_neither_statistics_nor_data_frames() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_the_run_is_planned_before_the_launches(capsys) -> None:
+    code, out, _ = said([CANONICAL, "--today", "2026-11-30"], capsys)
+
+    assert code == 0
+    assert "rejected on paper, p95 ITL ≤ 25 ms: 27.41 ms even at the peak" in out
+    assert "closed-16   10.0 min, 200 requests at least" in out
+    assert "the decision: the contract's own load" in out
+    assert " 1  nvidia-a100-80gb-sxm4     B, replication 0  closed-32 closed-8 closed-16" in out
+    assert "p95: an upper limit takes 59 requests of a launch" in out
+    assert "p99: an upper limit takes 299 requests of a launch" in out
+    assert "of 200 independent requests 196 must comply" in out
+    assert "5 launches each can show 5.5% on one machine and 8.5% across machines" in out
+    assert "skipped once a level below is a proven miss: closed-24, closed-32" in out
+    assert "not spent on what the paper vote keeps out: $" in out
+    assert out.index("ESTIMATE: machine time") < out.index("fingerprint ")
+
+
+def test_the_plan_in_json_is_the_one_that_a_run_would_keep(capsys) -> None:
+    from reports.run.plan_file import RunPlan
+
+    written = json.loads(said([CANONICAL, "--json", "--today", "2026-11-30"], capsys)[1])
+    plan = RunPlan.model_validate(written["run_plan"])
+
+    assert plan.matrix.decision_point == "closed-16"
+    assert [each.name for each in plan.candidates if each.measured] == ["B", "C"]
+    assert {"schema_version", "campaign", "candidates", "needs"} < set(written)
+
+
+def test_what_an_offer_shares_and_its_budget_are_said(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "twins.yaml"
+    candidates = "".join(
+        f"  - {{name: {name}, offer: aws/p4de.24xlarge, runtime: vllm, version: 0.6.3}}\n"
+        for name in ("x", "y")
+    )
+    head = MIXED[: MIXED.index("candidates:")]
+    path.write_text(f"{head}candidates:\n{candidates}budget: {{usd: 5, hours: 1000}}\n")
+    code, out, _ = said([str(path)], capsys)
+
+    assert code == 0
+    assert "x, y share one aws-p4de.24xlarge: machines apart would cost $" in out
+    assert "the budget of $5.00 does not cover the high end" in out
+    assert "the budget of 1000 h covers the high end" in out
+    assert "per-second billing of Linux instances" in out
+
+
+def test_a_price_that_nobody_knows_makes_no_sum(mixed: str, capsys) -> None:
+    out = said([mixed], capsys)[1]
+
+    assert "cost unknown" in out
+
+
+def test_a_rehearsal_is_planned_as_one(capsys) -> None:
+    out = said([CANONICAL, "--rehearse"], capsys)[1]
+
+    assert "REHEARSAL: every engine is simulated" in out
+    assert "B: rehearsal 1 (engine, process), a simulation" in out
+
+
+def test_only_some_candidates_are_planned(capsys) -> None:
+    out = said([CANONICAL, "--only", "C"], capsys)[1]
+
+    assert "no (left out by --only)" in out
+    assert "B, replication 0" not in out
+
+
+def test_a_matrix_that_decides_nothing_ends_with_exit_2_and_what_to_do(
+    mixed: str, capsys
+) -> None:
+    path = Path(mixed)
+    path.write_text(path.read_text() + "matrix: {requests: 50}\n")
+    code, _, err = said([mixed], capsys)
+
+    assert code == 2
+    assert "50 timed requests a cell decide nothing" in err
+    assert "exploratory: true" in err
+
+    path.write_text(path.read_text() + "exploratory: true\n")
+    assert said([mixed], capsys)[0] == 0
+
+
+def test_a_day_that_is_none_is_refused(capsys) -> None:
+    code, _, err = said([CANONICAL, "--today", "soon"], capsys)
+
+    assert (code, "'soon' is not a date" in err) == (2, True)
+
+
+def test_what_would_stop_it_here_is_looked_at_when_asked(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNOFF_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    out = said([CANONICAL, "--rehearse", "--preflight"], capsys)[1]
+
+    assert "Before campaign canonical starts" in out

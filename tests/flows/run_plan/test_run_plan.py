@@ -32,7 +32,7 @@ def test_the_paper_vote_decides_who_is_measured_and_says_why_not(canonical: RunP
 
     assert (skipped["B"], skipped["C"]) == (None, None)
     assert skipped["A"] is not None
-    assert skipped["A"].startswith("rejected on paper: 27.41 ms even at the peak")
+    assert skipped["A"].startswith("rejected on paper, p95 ITL ≤ 25 ms: 27.41 ms even at the peak")
     assert canonical.candidate("D").measured is False
     assert canonical.candidate("B").ranks == ("primary",)
 

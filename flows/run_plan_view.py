@@ -1,0 +1,237 @@
+"""A run's plan on a terminal or a pipe: who, what, in which order, how long, how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from catalog.quantity import Quantity
+from flows.budget import Sharing, Totals, billing_of, sharing, totals
+from flows.budget.times import Range
+from flows.claims import claims
+from flows.console import Console
+from flows.matrix import above_a_miss, decides, duration_s
+from flows.run_plan.candidates import NOWHERE
+from reports.phrases import plain
+from reports.run.plan_file import CandidateFacts, EstimateItem, LoadPoint, RunPlan
+from reports.tables import Cell, Column, Meaning, Table
+
+_MEANING: dict[str | None, Meaning] = {
+    "pass": "pass",
+    "reject": "fail",
+    "unlikely": "warn",
+    "unknown": "warn",
+}
+_MINUTE_S, _HOUR_S = 60.0, 3600.0
+
+
+def show_run_plan(console: Console, plan: RunPlan) -> None:
+    """The whole plan but the launches."""
+    console.heading(f"{plan.campaign}: {plan.question}" if plan.question else plan.campaign)
+    if plan.rehearsal:
+        console.paragraphs(["REHEARSAL: every engine is simulated; no figure is a machine's"])
+    if plan.exploratory:
+        console.paragraphs(["EXPLORATORY: the file asks for less than a decision needs"])
+    console.table(_candidates(plan))
+    console.table(_cells(plan))
+    console.table(_order(plan))
+    console.heading("What the planned runs can show")
+    console.paragraphs(claims(plan))
+    console.table(_estimate(plan.estimate))
+    console.paragraphs(_sums(plan))
+
+
+def _candidates(plan: RunPlan) -> Table:
+    return Table(
+        title="Candidates",
+        columns=_columns(("candidate", "on paper", "host", "price", "measured")),
+        rows=tuple(
+            (
+                Cell(text=each.name),
+                Cell(text=each.verdict or "–", meaning=_MEANING.get(each.verdict, "")),
+                Cell(text=each.host),
+                Cell(text=_price(each)),
+                Cell(
+                    text="no" if each.skipped else "yes",
+                    meaning="none" if each.skipped else "",
+                    detail=each.skipped or _remark(each),
+                ),
+            )
+            for each in plan.candidates
+        ),
+    )
+
+
+def _cells(plan: RunPlan) -> Table:
+    matrix = plan.matrix
+    warm_up = f"{matrix.warmup}, {matrix.warmup_requests} at most"
+    return Table(
+        title=f"Load points, each in {matrix.replications} launches; seed {matrix.seed}",
+        columns=_columns(("load point", "amount", "warm-up", "for")),
+        rows=tuple(
+            (
+                Cell(text=point.name),
+                Cell(text=_amount(plan, point)),
+                Cell(
+                    text=warm_up if matrix.warmup == "adaptive" else f"{matrix.warmup_requests}"
+                ),
+                Cell(text=_purpose(plan, point)),
+            )
+            for point in matrix.load_points
+        ),
+    )
+
+
+def _order(plan: RunPlan) -> Table:
+    return Table(
+        title="Order: launches of a host one after another, hosts at the same time",
+        columns=(
+            Column(title="launch", right=True),
+            *_columns(("host", "candidate", "cells in order")),
+        ),
+        rows=tuple(
+            (
+                Cell(text=str(number)),
+                Cell(text=visit.host),
+                Cell(text=f"{visit.candidate}, replication {visit.replication}"),
+                Cell(text=" ".join(visit.load_points)),
+            )
+            for number, visit in enumerate(plan.order, start=1)
+        ),
+    )
+
+
+def _estimate(items: Iterable[EstimateItem]) -> Table:
+    titles = ("time", "to", "USD", "to")
+    return Table(
+        title="ESTIMATE: machine time and money, low to high (assumptions)",
+        columns=(*_columns(("host", "step")), *(Column(title=t, right=True) for t in titles)),
+        rows=tuple(
+            (
+                Cell(text=each.host),
+                Cell(text=each.what),
+                Cell(text=_time(each.low_s)),
+                Cell(text=_time(each.high_s)),
+                Cell(text=_usd(each.low_usd)),
+                Cell(text=_usd(each.high_usd)),
+            )
+            for each in items
+        ),
+    )
+
+
+def _sums(plan: RunPlan) -> Iterator[str]:
+    found = totals(plan.estimate)
+    yield (
+        f"machine time {_hours(found.machine_s)}; on the wall {_hours(found.wall_s)} "
+        "(hosts work at the same time)"
+    )
+    yield f"cost {_money(found.usd)}"
+    yield from _limits(plan, found)
+    yield from _skippable(plan)
+    for host in dict.fromkeys(each.host for each in plan.estimate):
+        candidate = next(each for each in plan.candidates if each.host == host)
+        if candidate.host_class == "cloud":
+            source = billing_of("cloud", candidate.offer).source
+            yield f"{host}: {source}"
+    yield from (_shared(each) for each in sharing(plan))
+    saved = plan.money_not_spent
+    if saved is not None and saved.low is not None and saved.high is not None:
+        yield (
+            "not spent on what the paper vote keeps out: "
+            f"{_money(Range(saved.low, saved.high))}"
+        )
+    yield from plan.threats
+
+
+def _limits(plan: RunPlan, found: Totals) -> Iterator[str]:
+    """What the budget says to the estimate."""
+    if plan.budget_usd is not None:
+        high = None if found.usd is None else found.usd.high
+        yield _against(f"the budget of ${plan.budget_usd:,.2f}", plan.budget_usd, high)
+    if plan.budget_hours is not None:
+        hours = found.wall_s.high / _HOUR_S
+        yield _against(f"the budget of {plan.budget_hours:g} h", plan.budget_hours, hours)
+
+
+def _against(name: str, limit: float, high: float | None) -> str:
+    if high is None:
+        return f"{name} cannot be held against it: a price is not known"
+    if high <= limit:
+        return f"{name} covers the high end"
+    return f"{name} does not cover the high end: it ends before the step that would exceed it"
+
+
+def _skippable(plan: RunPlan) -> Iterator[str]:
+    own = plan.matrix.decision_point
+    above = above_a_miss(plan.matrix.load_points, [own] if own else [], own)
+    if above:
+        yield (
+            f"skipped once a level below is a proven miss: {', '.join(above)} "
+            "(the low end has them in the first launch alone)"
+        )
+
+
+def _shared(each: Sharing) -> str:
+    return (
+        f"{', '.join(each.candidates)} share one {each.host}: machines apart would cost "
+        f"{_money(each.saved_usd)} more"
+    )
+
+
+def _amount(plan: RunPlan, point: LoadPoint) -> str:
+    least_s = duration_s(plan, point)
+    if least_s is None:
+        return f"{plan.matrix.requests} requests"
+    return f"{_time(least_s)}, {plan.matrix.requests} requests at least"
+
+
+def _purpose(plan: RunPlan, point: LoadPoint) -> str:
+    if point.name == plan.matrix.decision_point:
+        return "the decision: the contract's own load"
+    return "the decision: one of a family" if decides(plan, point) else "the curve"
+
+
+def _remark(candidate: CandidateFacts) -> str:
+    marks = [
+        word
+        for word, holds in (
+            ("uncontrolled", candidate.grade == "uncontrolled"),
+            ("needs quality proof", candidate.parity != "contract"),
+            ("dummy weights", candidate.is_dummy),
+            (NOWHERE, NOWHERE in candidate.threats),
+        )
+        if holds
+    ]
+    return ", ".join([*candidate.ranks, *marks])
+
+
+def _price(candidate: CandidateFacts) -> str:
+    price = candidate.price
+    if price is None:
+        return "unknown"
+    stated = plain(Quantity(value=price.value, unit=price.unit, basis=price.basis))
+    return f"{stated} (stale)" if price.stale else stated
+
+
+def _columns(titles: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(title=title) for title in titles)
+
+
+def _time(seconds: float) -> str:
+    if seconds < _MINUTE_S:
+        return f"{seconds:.3g} s"
+    return (
+        f"{seconds / _MINUTE_S:.1f} min" if seconds < _HOUR_S else f"{seconds / _HOUR_S:.2f} h"
+    )
+
+
+def _hours(time: Range) -> str:
+    return f"{time.low / _HOUR_S:.2f} to {time.high / _HOUR_S:.2f} h"
+
+
+def _usd(usd: float | None) -> str:
+    return "unknown" if usd is None else f"{usd:,.2f}"
+
+
+def _money(usd: Range | None) -> str:
+    return "unknown: a price is" if usd is None else f"${usd.low:,.2f} to ${usd.high:,.2f}"
