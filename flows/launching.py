@@ -3,92 +3,89 @@
 from __future__ import annotations
 
 import importlib.metadata
-import platform
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from catalog.entries import Catalog
-from catalog.facts import model_of
-from catalog.schema import Campaign, Candidate
-from deploy_templates.candidate import launch_request
 from deploy_templates.plan import LaunchPlan
-from deploy_templates.render import render
-from deploy_templates.request import LaunchRequest
-from deploy_templates.runtime_folder import RuntimeFolder, load_runtime_folder
+from flows.errors import UsageError
 from flows.launch.install import Installed, install
 from flows.launch.running import Running
 from flows.launch.start import launch
 from flows.launch.wait import Progress
-from flows.launch_plans import local_class
-from flows.weights import Told, prepared_weights
+from flows.launch_plans import Requested, launch_of
 
-_EARLIER: Final = "earlier"
+_EARLIER: Final = "earlier-"
+
+
+def as_rendered(plan: LaunchPlan) -> LaunchPlan:
+    """The plan itself."""
+    return plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A candidate that can be launched: its request, and what was installed for it.
+    """A candidate that can be launched: its request, and what was put here for it.
 
+    ``programs`` are this machine's own, where they are what the plan would install.
     ``finished`` is put to the rendered plan: a rehearsal engine gets its physics so.
     """
 
-    request: LaunchRequest
-    runtime: RuntimeFolder
+    requested: Requested
+    programs: Mapping[str, str]
     installed: Installed | None = None
-    finished: Callable[[LaunchPlan], LaunchPlan] = lambda plan: plan
+    finished: Callable[[LaunchPlan], LaunchPlan] = as_rendered
+    is_port_stated: bool = False
 
-    def plan(self, port: int | None = None) -> LaunchPlan:
-        """The launch as it is rendered now, on that port (None: the stated one)."""
-        request = self.request if port is None else replace(self.request, port=port)
-        return self.finished(render(request, self.runtime))
+    def plan(self) -> LaunchPlan:
+        """The launch as it is rendered now: on a free port, unless the file states one."""
+        elsewhere: dict[str, Any] = {"programs": self.programs}
+        if not self.is_port_stated:
+            elsewhere["port"] = free_port()
+        return self.finished(_rendered(self.requested, **elsewhere))
 
 
 def prepare(
-    campaign: Campaign,
-    candidate: Candidate,
-    catalog: Catalog,
+    requested: Requested,
     *,
-    folders: Sequence[Path],
-    cache: Path,
+    place: Path,
     environment: Mapping[str, str],
-    told: Told = lambda _done, _total: None,
     said: Callable[[str], None] = lambda _line: None,
+    finished: Callable[[LaunchPlan], LaunchPlan] = as_rendered,
+    is_port_stated: bool = False,
 ) -> Prepared:
-    """The candidate's weights and its runtime's release, put on this machine once.
+    """The candidate's pinned release put on this machine, once for all that share it.
 
     Parameters
     ----------
-    cache
-        Takes dummies and installations.
-    told, said
-        Bytes of a dummy as they are made; lines of an install script.
+    place
+        Takes installations.
+    said
+        Told each line of an install script.
 
     Raises
     ------
-    RunoffError
-        Where the weights cannot be had or the release cannot be installed.
+    InstallError
+        With the script's last lines.
     """
-    runtime = load_runtime_folder(candidate.runtime or "", folders)
-    here = local_class(platform.system(), platform.machine())
-    request = launch_request(campaign, candidate, catalog, runtime, local_class=here)
-    model = model_of(catalog, campaign.contract.model)
-    checkpoint = prepared_weights(
-        candidate, request, runtime, model, cache=cache / "checkpoints", told=told
+    plan = _rendered(requested)
+    programs = {} if requested.request is None else dict(requested.request.programs)
+    installed = None
+    if plan.simulation or (plan.mode == "venv" and not programs and is_here(plan)):
+        programs = {"python": sys.executable}
+    elif plan.mode != "process" and not programs:
+        installed = install(plan, place, environment=environment, progress=said)
+    return Prepared(
+        requested=requested,
+        programs=programs,
+        installed=installed,
+        finished=finished,
+        is_port_stated=is_port_stated,
     )
-    request = replace(request, checkpoint=checkpoint)
-    plan = render(request, runtime)
-    if request.mode == "process" or request.programs:
-        return Prepared(request=request, runtime=runtime)
-    if request.mode == "venv" and is_here(plan):
-        ours = replace(request, programs={"python": sys.executable})
-        return Prepared(request=ours, runtime=runtime)
-    installed = install(plan, cache / "installs", environment=environment, progress=said)
-    return Prepared(request=request, runtime=runtime, installed=installed)
 
 
 def is_here(plan: LaunchPlan) -> bool:
@@ -102,8 +99,7 @@ def start_server(
     folder: Path,
     *,
     environment: Mapping[str, str],
-    is_port_stated: bool,
-    progress: Callable[[Progress], None],
+    progress: Callable[[Progress], None] = lambda _progress: None,
 ) -> tuple[LaunchPlan, Running]:
     """The plan as it was launched, and its server, ready.
 
@@ -112,26 +108,30 @@ def start_server(
     LaunchError
         With the reason why there is none; nothing of it is left then.
     """
-    set_aside(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    plan = prepared.plan(None if is_port_stated else free_port())
+    plan = prepared.plan()
     venv = None if prepared.installed is None else prepared.installed.environment
-    running = launch(plan, folder, environment=environment, progress=progress, installed=venv)
-    return plan, running
+    return plan, launch(
+        plan, folder, environment=environment, progress=progress, installed=venv
+    )
 
 
-def set_aside(folder: Path) -> None:
-    """Keep what an earlier launch of this replication left: cells of it may be evidence."""
+def set_aside(folder: Path) -> int:
+    """Keep what earlier launches of this replication left: cells of it may be evidence.
+
+    Returns how many there were.
+    """
     if not folder.is_dir():
-        return
-    found = [path for path in folder.iterdir() if not path.name.startswith(_EARLIER)]
-    if not found:
-        return
-    number = sum(path.name.startswith(_EARLIER) for path in folder.iterdir()) + 1
-    place = folder / f"{_EARLIER}-{number}"
+        return 0
+    earlier = [path for path in folder.iterdir() if path.name.startswith(_EARLIER)]
+    left = [path for path in folder.iterdir() if path not in earlier]
+    if not left:
+        return len(earlier)
+    place = folder / f"{_EARLIER}{len(earlier) + 1}"
     place.mkdir()
-    for path in found:
+    for path in left:
         shutil.move(path, place / path.name)
+    return len(earlier) + 1
 
 
 def free_port() -> int:
@@ -140,6 +140,13 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
+
+
+def _rendered(requested: Requested, **elsewhere: Any) -> LaunchPlan:
+    plan = launch_of(requested, **elsewhere)
+    if plan is None:
+        raise UsageError(requested.name, "it is measured as it stands", "")
+    return plan
 
 
 def _version(package: str) -> str | None:

@@ -120,7 +120,7 @@ def end_orphans(home: Path) -> tuple[int, ...]:
         if facts is None or _is_same(facts.get("owner")):
             continue
         server = facts.get("server")
-        if _is_same(server):
+        if server is not None and _is_same(server):
             end(Family(leader=server["pid"], mark="-"), _STOP, SystemClock())
             ended.append(server["pid"])
         record.unlink(missing_ok=True)

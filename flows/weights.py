@@ -8,10 +8,10 @@ from typing import Final
 
 from catalog.schema import Candidate
 from catalog.schema.model import Model
-from deploy_templates.request import Checkpoint, LaunchRequest
-from deploy_templates.runtime_folder import RuntimeFolder
+from deploy_templates.request import Checkpoint
 from flows.checkpoint import Format, hub_checkpoint, make_dummy, path_checkpoint
 from flows.errors import UsageError
+from flows.launch_plans import Requested
 
 _FILES: Final[Mapping[str, Format]] = {
     "float16": "gguf-f16",
@@ -27,14 +27,15 @@ Told = Callable[[int, int], None]
 
 def prepared_weights(
     candidate: Candidate,
-    request: LaunchRequest,
-    runtime: RuntimeFolder,
+    requested: Requested,
     model: Model,
     *,
     cache: Path,
     told: Told = lambda _done, _total: None,
-) -> Checkpoint:
+) -> Checkpoint | None:
     """Where the server finds its weights, with their digest where we made them.
+
+    None where nothing is to be prepared: an endpoint, a simulated engine.
 
     Parameters
     ----------
@@ -48,6 +49,9 @@ def prepared_weights(
     UsageError
         For weights that this runtime cannot load, or that no dummy can stand for.
     """
+    request, runtime = requested.request, requested.runtime
+    if request is None or runtime is None or runtime.capabilities.simulation:
+        return None
     weights = request.variables.weights or model.reference_precision
     where = f"candidate {candidate.name!r}, checkpoint"
     if candidate.checkpoint == "dummy":

@@ -1,0 +1,202 @@
+"""The campaign as a Prefect flow, from the paper vote to the report.
+
+screened → checked → on every machine at the same time: acquired, prepared, then one launch
+after another (launched → measured, cell by cell → stopped) → released → concluded → reported.
+
+Cells are tasks, never flows of their own. A task is a name and tags around a function that
+knows nothing of Prefect; what it needs comes by context, not as a parameter that Prefect would
+look through. Tasks return pointers (path and SHA-256) to what they have written. Prefect caches
+nothing: the run directory is the truth about what is done, and a resumption reads that. Between
+the start and the end of a measuring task nothing here calls Prefect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.states import Cancelled, Completed
+
+from flows import artifacts, closing, opening, visiting
+from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
+from flows.host_turns import host_turn
+from flows.interruption import Interrupted
+from flows.measure import Pointer, Serving, measure_replication
+from flows.provision import acquire, load_host, release
+from flows.underway import Underway
+from reports.run.plan_file import Visit
+
+_UNDERWAY: ContextVar[Underway] = ContextVar("underway")
+_step: Final = partial(task, cache_policy=NO_CACHE, persist_result=False)
+
+
+def run_campaign(work: Underway) -> None:
+    """Run the flow to its end, whatever ends it; what was learnt is in the run directory."""
+    _UNDERWAY.set(work)
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        asyncio.run(_run(work))
+
+
+async def _run(work: Underway) -> None:
+    named = campaign.with_options(flow_run_name=f"{work.plan.campaign} {work.plan.run}")
+    state = await named(str(work.store.folder.path), return_state=True)
+    if not (state.is_completed() or state.is_cancelled()):
+        await state.aresult()  # raises what it ended with
+
+
+@flow(name="runoff", validate_parameters=False, persist_result=False)
+async def campaign(run: str) -> State[Any]:
+    """From the paper vote to the report of the run in this directory."""
+    del run  # Prefect shows it
+    work = _UNDERWAY.get()
+    with work.interruption.heard():  # Prefect takes SIGTERM for itself meanwhile
+        await screened()
+        await checked()
+        try:
+            await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
+        finally:
+            await released()
+        await concluded()
+        await reported()
+    why = work.interruption.why
+    return Completed() if why is None else Cancelled(message=f"ended early: {why}")
+
+
+async def _on_host(work: Underway, host: str) -> None:
+    """All launches on one machine, one after another; what ends them ends the campaign."""
+    try:
+        await _named(acquired, f"acquire {host}", host=host)(host)
+        for name in work.candidates(host):
+            await _named(prepared, f"prepare {name}", candidate=name)(name)
+        for visit in work.visits(host):
+            await _visited(work, visit)
+    except Interrupted:
+        return
+    except BudgetStop as stop:
+        work.end(stop, "budget")
+    except RunoffError as error:
+        work.lose_host(host, error)
+    except BaseException:
+        work.interruption.ask("a fault of runoff's own")  # the others wind down
+        raise
+
+
+async def _visited(work: Underway, visit: Visit) -> None:
+    """One launch of one candidate with the cells that are still missing."""
+    todo = visiting.todo(work, visit)
+    if not todo:
+        return
+    who = {"candidate": visit.candidate, "replication": str(visit.replication)}
+    turn = host_turn(visit.host, is_shared=work.has_shared_server)
+    async with work.turn(load_host(work, visit.candidate)), turn:
+        visiting.afford(work, visit, todo)
+        try:
+            launch = f"launch {visit.candidate} {visit.replication}"
+            serving = await _named(launched, launch, **who)(visit)
+        except RunoffError as error:
+            visiting.lose(work, visit, error)
+            return
+        death: RunoffError | None = None
+        try:
+            for position, point in todo:
+                name = f"{visit.candidate} {point} {visit.replication}"
+                tags = {**who, "load": point, "key": work.cell(visit, point).key}
+                await _named(measured, name, **tags)(serving, visit, point, position)
+                await artifacts.show_progress(work)
+        except (BudgetStop, Interrupted):
+            raise
+        except RunoffError as error:
+            death = error
+        finally:
+            end = f"stop {visit.candidate} {visit.replication}"
+            await _named(stopped, end, **who)(serving, visit, death)
+    if death is not None:
+        visiting.lose(work, visit, death)
+
+
+@_step
+async def screened() -> Pointer:
+    """The paper vote, as it was frozen with the plan."""
+    work = _UNDERWAY.get()
+    await artifacts.show_gates(work)
+    return closing.pointer(work, "gates.json")
+
+
+@_step
+async def checked() -> int:
+    """Everything that can fail later, looked at before the first step that costs."""
+    return await asyncio.to_thread(opening.check, _UNDERWAY.get())
+
+
+@_step
+async def acquired(host: str) -> str | None:
+    """The machine, ours until it is released."""
+    work = _UNDERWAY.get()
+    machine = await asyncio.to_thread(acquire, work, host)
+    return None if machine is None else machine.id
+
+
+@_step
+async def prepared(candidate: str) -> None:
+    """The candidate's release, put on its machine."""
+    await asyncio.to_thread(opening.make_ready, _UNDERWAY.get(), candidate)
+
+
+@_step
+async def launched(visit: Visit) -> Serving:
+    """The candidate's server, ready."""
+    return await asyncio.to_thread(visiting.serve, _UNDERWAY.get(), visit)
+
+
+@_step
+async def measured(serving: Serving, visit: Visit, point: str, position: int) -> Pointer:
+    """One replication of one cell, kept."""
+    work = _UNDERWAY.get()
+    return await asyncio.to_thread(measure_replication, work, serving, visit, point, position)
+
+
+@_step
+async def stopped(serving: Serving, visit: Visit, death: RunoffError | None) -> None:
+    """The server's end."""
+    known = death if isinstance(death, LaunchError) else None
+    await asyncio.to_thread(visiting.stop, _UNDERWAY.get(), serving, visit, known)
+
+
+@_step
+async def released() -> None:
+    """Every machine given back; what cannot be is told when all else is written."""
+    work = _UNDERWAY.get()
+    try:
+        await asyncio.to_thread(release, work)
+    except StillBilled as error:
+        work.still_billed = error
+
+
+@_step
+async def concluded() -> Pointer:
+    """Summary, evidence checks and decision, from what is in the run directory."""
+    work = _UNDERWAY.get()
+    await asyncio.to_thread(closing.conclude_run, work)
+    await artifacts.show_verdicts(work)
+    return closing.pointer(work, "decision.json")
+
+
+@_step
+async def reported() -> Pointer:
+    """The pages."""
+    work = _UNDERWAY.get()
+    await asyncio.to_thread(closing.render, work)
+    await artifacts.show_report(work)
+    return closing.pointer(work, "report.html")
+
+
+def _named(step: Any, name: str, **tags: str) -> Any:
+    """The task under a name and tags of its own, by which it is found in the UI."""
+    texts = [f"{key}:{text}" for key, text in tags.items()]
+    return step.with_options(task_run_name=name, tags=texts)

@@ -1,0 +1,80 @@
+"""``runoff compare``: measure a campaign's finalists and decide."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.errors import ExitCode, Finished
+
+
+def command(
+    campaign: Annotated[Path, typer.Argument(help="Campaign file.", show_default=False)],
+    *,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Against simulated engines; costs nothing.")
+    ] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN|latest", help="Go on with a run that was begun.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Rent machines without asking.")] = False,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Instead of the file's budget.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CANDIDATE", help="Measure this one alone; may be repeated."),
+    ] = None,
+    include_unlikely: Annotated[
+        bool, typer.Option("--include-unlikely", help="Measure what an assumption votes out.")
+    ] = False,
+    include_unknown: Annotated[
+        bool, typer.Option("--include-unknown", help="Measure what the paper cannot judge.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Decision and summary as JSON on standard output.")
+    ] = False,
+    allow: Annotated[
+        list[int] | None,
+        typer.Option(metavar="CODE", help="End with 0 instead of this code; may be repeated."),
+    ] = None,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
+    ] = None,
+) -> None:
+    """Screen, launch, load, measure, release, and say which candidate to take.
+
+    Ctrl-C ends it early, with machines given back and a report of what there is.
+    """
+    from flows.compare import Options, compare  # noqa: PLC0415 - much is imported there
+    from flows.compare_view import agreed, show_outcome  # noqa: PLC0415
+    from flows.progress import progress_for  # noqa: PLC0415
+    from flows.underway import utc_now  # noqa: PLC0415
+
+    outcome = compare(
+        Options(
+            campaign=campaign,
+            rehearse=rehearse,
+            resume=resume,
+            yes=yes,
+            budget_usd=budget_usd,
+            only=tuple(only or ()),
+            include_unlikely=include_unlikely,
+            include_unknown=include_unknown,
+            folders=tuple(catalog or ()),
+        ),
+        os.environ,
+        progress_for(sys.stderr, os.environ, utc_now),
+        agreed,
+    )
+    if as_json:
+        sys.stdout.write(json.dumps(outcome.to_json(), indent=1, sort_keys=True) + "\n")
+    show_outcome(outcome, sys.stderr if as_json else sys.stdout)
+    code = outcome.exit_code
+    raise Finished(ExitCode.DECIDED if code in (allow or ()) else code)

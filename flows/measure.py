@@ -1,0 +1,254 @@
+"""One replication of one cell, from a running server to files that are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from deploy_templates.plan import LaunchPlan
+from flows.bench.endpoint import checked_endpoint
+from flows.bench.probe import Survey
+from flows.bench.spec import CellSpec
+from flows.collect.source import launched_source
+from flows.errors import InfrastructureError, LaunchError, UsageError
+from flows.interruption import Interrupted
+from flows.launch.running import Running
+from flows.load.plan import Endpoint, Tls
+from flows.matrix import cell_spec
+from flows.measuring.jobs import Ask, Cell, Measured
+from flows.measuring.process import MeasuringProcess
+from flows.placement_cpus import CpuPlacement
+from flows.preflight.probes import ask
+from flows.provision import load_host
+from flows.underway import Underway, utc_now
+from reports.run.cell_file import CellFile
+from reports.run.layout import CellName
+from reports.run.plan_file import LoadPoint, Visit
+
+_LOOK_S: Final = 0.25  # a system call each time
+_WHERE: Final = "the load"
+
+
+class Serving:
+    """What a visit measures: a server of ours or a service, how it counts, who asks it.
+
+    ``plan`` and ``running`` are None for a service. ``survey`` is taken once per launch. It is
+    no dataclass: Prefect would look through one at every task.
+    """
+
+    def __init__(
+        self,
+        launch: str,
+        *,
+        endpoints: tuple[Endpoint, ...],
+        served_model: str,
+        measurer: MeasuringProcess,
+        placement: CpuPlacement,
+        plan: LaunchPlan | None = None,
+        running: Running | None = None,
+    ) -> None:
+        self.launch = launch
+        self.endpoints = endpoints
+        self.served_model = served_model
+        self.measurer = measurer
+        self.placement = placement
+        self.plan = plan
+        self.running = running
+        self.survey: Survey | None = None
+
+    @property
+    def load_cpus(self) -> tuple[int, ...]:
+        """CPUs to which the load is held; none: all."""
+        return self.placement.load or ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """A measured replication: where its ``cell.json`` is, and the SHA-256 of it."""
+
+    path: str
+    sha256: str
+
+
+def spec_of(work: Underway, serving: Serving, visit: Visit, point: LoadPoint) -> CellSpec:
+    """What the load generator is told of a replication."""
+    return cell_spec(
+        work.plan,
+        work.campaign.contract,
+        work.facts(visit.candidate),
+        point,
+        visit.replication,
+        endpoints=serving.endpoints,
+        served_model=serving.served_model,
+        launch=serving.launch,
+    )
+
+
+def survey_once(work: Underway, serving: Serving, visit: Visit, point: LoadPoint) -> Survey:
+    """How the server counts; asked once per launch."""
+    if serving.survey is None:
+        spec = spec_of(work, serving, visit, point)
+        with _watched(serving):
+            serving.survey = serving.measurer.ask(Ask(spec=spec))
+    return serving.survey
+
+
+def measure_into(
+    work: Underway, serving: Serving, visit: Visit, point: LoadPoint, folder: Path
+) -> Measured:
+    """One replication measured into a folder, valid or not.
+
+    Raises
+    ------
+    LaunchError
+        If the server died meanwhile.
+    Interrupted
+        If the campaign was asked to end.
+    """
+    slo = work.plan.contract.slo
+    found = survey_once(work, serving, visit, point)
+    job = Cell(
+        spec=spec_of(work, serving, visit, point),
+        folder=folder,
+        survey=found,
+        launched=None if serving.plan is None else launched_source(serving.plan),
+        percentile=slo.percentile,
+        first="answer" if slo.ttft_counts == "answer_token" else "token",
+    )
+    with _watched(serving):
+        measured = serving.measurer.measure(job)
+    if measured.interrupted:
+        work.interruption.check()
+        raise InfrastructureError(_WHERE, "it ended before its time", "Run it again")
+    return measured
+
+
+def measure_replication(
+    work: Underway, serving: Serving, visit: Visit, name: str, position: int
+) -> Pointer:
+    """One replication, kept in the run directory; discarded with its reason where it failed."""
+    point, cell = work.point(visit.candidate, name), work.cell(visit, name)
+    who: dict[str, Any] = {
+        "candidate": visit.candidate,
+        "load_point": name,
+        "replication": visit.replication,
+    }
+    work.interruption.check()
+    work.afford(f"{name} of {visit.candidate}", work.cell_s(visit.candidate, name))
+    work.record("measuring", **who, launch=serving.launch)
+    work.progress.state(visit.candidate, f"launch {visit.replication + 1}, {name}")
+    partial = work.store.partial(cell, visit.replication)
+    began, began_s = utc_now(), time.monotonic()
+    try:
+        measured = measure_into(work, serving, visit, point, partial)
+    except (InfrastructureError, UsageError) as error:
+        work.discard(visit, name, error.seen)
+        raise
+    except Interrupted as why:
+        work.discard(visit, name, f"interrupted: {why}")
+        raise
+    file = CellFile(
+        run=work.plan.run,
+        candidate=visit.candidate,
+        load_point=name,
+        key=cell.key,
+        replication=visit.replication,
+        launch=serving.launch,
+        host=visit.host,
+        load_host=load_host(work, visit.candidate),
+        position=position,
+        seed=spec_of(work, serving, visit, point).seed,
+        basis=_basis(work, serving),
+        started_at=began.isoformat(timespec="milliseconds"),
+        ended_at=utc_now().isoformat(timespec="milliseconds"),
+        asked=measured.asked,
+        client_cpus=serving.load_cpus,
+        server_cpus=serving.placement.server,
+        attempts=work.attempts(visit, name),
+        foreign=dict(measured.foreign),
+        files={},
+    )
+    work.store.keep(cell, visit.replication, partial, file)
+    work.learn_cell(visit, name, measured.document, time.monotonic() - began_s)
+    work.record("measured", **who, verdict=measured.document["verdict"])
+    work.record_spent()
+    work.cell_done()
+    return _pointer(work, cell, visit.replication)
+
+
+def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, ...], str]:
+    """The addresses of a service with its key, and the name by which it has the model."""
+    stated = work.candidate(candidate)
+    headers = {}
+    if stated.api_key_env is not None:
+        key = work.place.environment.get(stated.api_key_env, "").strip()
+        headers["Authorization"] = f"Bearer {key}"
+    endpoints = tuple(checked_endpoint(url, headers, Tls()) for url in stated.endpoint)
+    wanted = work.plan.contract.model
+    there = ask(stated.endpoint[0], headers).models
+    named = wanted if there is None or wanted in there or len(there) != 1 else there[0]
+    return endpoints, named
+
+
+def server_endpoint(plan: LaunchPlan, running: Running) -> Endpoint:
+    """The address of a server of ours that takes prompts."""
+    path = plan.readiness.completion_path
+    return checked_endpoint(f"{running.url}{path}", {}, Tls())
+
+
+@contextmanager
+def _watched(serving: Serving) -> Iterator[None]:
+    """Within the block a server's death stops the load; at its end it is raised."""
+    running = serving.running
+    if running is None:
+        yield
+        return
+    died: list[LaunchError] = []
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(_LOOK_S):
+            try:
+                running.check()
+            except LaunchError as error:
+                died.append(error)
+                serving.measurer.stop_load()
+                return
+
+    thread = threading.Thread(target=look, name="server's life", daemon=True)
+    thread.start()
+    try:
+        yield
+    except (InfrastructureError, Interrupted):
+        is_over.set()
+        thread.join()
+        if died:
+            raise died[0] from None
+        running.check()
+        raise
+    finally:
+        is_over.set()
+        thread.join()
+    if died:
+        raise died[0]
+    running.check()
+
+
+def _basis(work: Underway, serving: Serving) -> Literal["measurement", "simulation"]:
+    found = serving.survey
+    is_simulated = found is not None and found.is_simulation
+    return "simulation" if work.plan.rehearsal or is_simulated else "measurement"
+
+
+def _pointer(work: Underway, cell: CellName, replication: int) -> Pointer:
+    path = work.store.folder.replication(cell, replication, "cell.json")
+    return Pointer(
+        path=str(path.relative_to(work.store.folder.path)),
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+    )

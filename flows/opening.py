@@ -1,0 +1,77 @@
+"""What comes before the first launch: the look at everything that can fail, installations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from flows.errors import InfrastructureError, RunoffError, UsageError
+from flows.launching import as_rendered, prepare
+from flows.preflight import Finding, preflight, real_probes
+from flows.system.here import facts_here
+from flows.underway import Underway, utc_now
+
+
+def check(work: Underway) -> int:
+    """Tell of everything that weakens the campaign; how many findings there are.
+
+    Raises
+    ------
+    RunoffError
+        With all that would make it fail, in one list.
+    """
+    work.interruption.check()
+    findings = findings_of(work)
+    for finding in findings:
+        if finding.severity == "warns":
+            work.progress.said(f"note: {finding}")
+    blocking = [finding for finding in findings if finding.severity == "blocks"]
+    if blocking:
+        work.progress.said("nothing was started")
+        raise refusal(blocking)
+    return len(findings)
+
+
+def findings_of(work: Underway) -> tuple[Finding, ...]:
+    """What a look before the start finds; a rehearsal minds nobody's load."""
+    probes = real_probes(work.place.environment, facts_here("local", utc_now()))
+    if work.plan.rehearsal:
+        probes = dataclasses.replace(probes, load=lambda: None)
+    return preflight(work.asked.question, probes)
+
+
+def refusal(blocking: Sequence[Finding]) -> RunoffError:
+    """All that stands in the way, as one error."""
+    first, *others = blocking
+    kind = InfrastructureError if first.where.startswith("host ") else UsageError
+    if not others:
+        return kind(first.where, first.seen, first.do)
+    listed = "; ".join(str(finding) for finding in blocking)
+    return kind("before the start", listed, "")
+
+
+def make_ready(work: Underway, candidate: str) -> None:
+    """Put the candidate's release on its machine; one that cannot be had is given up."""
+    facts = work.facts(candidate)
+    if facts.kind == "endpoint":
+        return
+    work.progress.state(candidate, "preparing")
+
+    def said(line: str) -> None:
+        work.interruption.check()
+        work.progress.detail(candidate, line[-60:])
+
+    try:
+        work.prepared[candidate] = prepare(
+            work.asked.requested[candidate],
+            place=work.place.cache / "installs",
+            environment=work.place.environment,
+            said=said,
+            finished=work.asked.finished.get(candidate, as_rendered),
+            is_port_stated="port" in work.candidate(candidate).settings,
+        )
+    except RunoffError as error:
+        work.give_up(candidate, f"not prepared: {error.seen}")
+        work.progress.state(candidate, f"not prepared: {error}")
+        return
+    work.progress.state(candidate, "prepared")

@@ -1,0 +1,178 @@
+"""One launch of one candidate: how its server comes, how it goes, what is written of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from flows.errors import LaunchError, RunoffError
+from flows.interruption import Interrupted
+from flows.launch.wait import Progress as StartProgress
+from flows.launching import set_aside, start_server
+from flows.measure import Serving, server_endpoint, service_endpoints
+from flows.measuring.process import MeasuringProcess
+from flows.placement_cpus import CpuPlacement
+from flows.provision import placement
+from flows.underway import Underway
+from reports.run.layout import PARTIAL
+from reports.run.plan_file import Visit
+
+
+def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
+    """Cells of a launch that are to be measured, each with its place in the order.
+
+    Those that will not be are said so, with the reason.
+    """
+    found = []
+    missing = work.missing(visit)
+    for position, point in enumerate(work.points(visit)):
+        if point not in missing:
+            continue
+        why = work.skipped(visit, point)
+        if why is None:
+            found.append((position, point))
+        else:
+            _skip(work, visit, point, why)
+    return tuple(found)
+
+
+def afford(work: Underway, visit: Visit, todo: Sequence[tuple[int, str]]) -> None:
+    """Return if a launch and its first cell are within the budget; else BudgetStop."""
+    seconds = work.cell_s(visit.candidate, todo[0][1])
+    if work.facts(visit.candidate).kind == "launch":
+        seconds += work.launch_s(visit.candidate)
+    work.afford(f"a launch of {visit.candidate}", seconds)
+
+
+def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
+    """Say of the cells that a failed launch leaves unmeasured that they are lost."""
+    work.progress.state(visit.candidate, f"failed launch: {error}")
+    for point in work.missing(visit):
+        _skip(work, visit, point, f"failed launch: {error.seen}")
+
+
+def serve(work: Underway, visit: Visit) -> Serving:
+    """The candidate's server, ready, and the process that measures it.
+
+    Raises
+    ------
+    RunoffError
+        If it did not come up; nothing of it is left then.
+    """
+    number = set_aside(work.store.folder.launch(visit.candidate, visit.replication))
+    attempt = f".{number + 1}" if number else ""
+    launch = f"{visit.candidate}-{visit.replication}{attempt}"
+    if work.facts(visit.candidate).kind == "endpoint":
+        return _service(work, visit, launch)
+    work.record("launching", **_who(visit), launch=launch)
+    work.progress.state(visit.candidate, f"launch {visit.replication + 1} starts")
+    try:
+        return _server(work, visit, launch)
+    except RunoffError as error:
+        work.record("launch-failed", **_who(visit), launch=launch, why=error.seen)
+        work.learn_launch(visit.candidate, error)
+        raise
+    except Interrupted as why:
+        work.record("launch-failed", **_who(visit), launch=launch, why=f"interrupted: {why}")
+        raise
+
+
+def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | None) -> None:
+    """End the server and the process that measured it; ``death`` is why it was gone before."""
+    with serving.measurer:
+        pass
+    running = serving.running
+    if running is None:
+        return
+    stopped = running.stop()
+    if death is not None:
+        work.record(
+            "launch-failed", **_who(visit), launch=serving.launch, died=True, why=death.seen
+        )
+        work.learn_launch(visit.candidate, death)
+    work.record(
+        "stopped",
+        **_who(visit),
+        launch=serving.launch,
+        signals=list(stopped.signals),
+        exit_code=stopped.exit_code,
+    )
+
+
+def _server(work: Underway, visit: Visit, launch: str) -> Serving:
+    cpus = placement(work, visit.candidate)
+    folder = work.store.folder.launch(visit.candidate, visit.replication)
+    with _given_up(_measurer(work, visit, cpus)) as measurer:
+
+        def told(progress: StartProgress) -> None:
+            work.interruption.check()
+            work.progress.detail(
+                visit.candidate, f"{progress.stage}, {progress.elapsed_s:.0f} s"
+            )
+
+        plan, running = start_server(
+            work.prepared[visit.candidate],
+            folder,
+            environment=work.place.environment,
+            progress=told,
+        )
+    work.record("launched", **_who(visit), launch=launch, pid=running.pid)
+    work.learn_launch(visit.candidate, None)
+    return Serving(
+        launch,
+        endpoints=(server_endpoint(plan, running),),
+        served_model=running.facts.served_model,
+        measurer=measurer,
+        placement=cpus,
+        plan=plan,
+        running=running,
+    )
+
+
+def _service(work: Underway, visit: Visit, launch: str) -> Serving:
+    endpoints, model = service_endpoints(work, visit.candidate)
+    cpus = CpuPlacement(server=(), load=None, threat=None)
+    return Serving(
+        launch,
+        endpoints=endpoints,
+        served_model=model,
+        measurer=_measurer(work, visit, cpus),
+        placement=cpus,
+    )
+
+
+def _measurer(work: Underway, visit: Visit, cpus: CpuPlacement) -> MeasuringProcess:
+    """Started before the server: its imports are done when the server is ready."""
+    log = work.store.folder.path / PARTIAL / f"{visit.candidate}.log"
+    log.parent.mkdir(exist_ok=True)
+    return MeasuringProcess(log, work.interruption, cpus.load or ())
+
+
+@contextmanager
+def _given_up(measurer: MeasuringProcess) -> Iterator[MeasuringProcess]:
+    """The process, ended where the block fails."""
+    try:
+        yield measurer
+    except BaseException:
+        with measurer:
+            pass
+        raise
+
+
+def _skip(work: Underway, visit: Visit, point: str, why: str) -> None:
+    work.record(
+        "skipped",
+        candidate=visit.candidate,
+        load_point=point,
+        replication=visit.replication,
+        why=why,
+    )
+    work.cell_done()
+
+
+def _who(visit: Visit) -> dict[str, str | int]:
+    return {
+        "candidate": visit.candidate,
+        "replication": visit.replication,
+        "host": visit.host,
+    }
