@@ -11,6 +11,7 @@ from flows.claims import claims
 from flows.console import Console
 from flows.matrix import above_a_miss, decides, duration_s
 from flows.run_plan.candidates import NOWHERE
+from flows.search import MOST_LEVELS
 from reports.phrases import plain
 from reports.run.plan_file import CandidateFacts, EstimateItem, LoadPoint, RunPlan
 from reports.tables import Cell, Column, Meaning, Table
@@ -21,6 +22,17 @@ _MEANING: dict[str | None, Meaning] = {
     "unlikely": "warn",
     "unknown": "warn",
 }
+_SEARCH_ROWS = (
+    tuple(
+        Cell(text=text)
+        for text in (
+            "rates, searched",
+            f"{MOST_LEVELS} levels at most, then both ends of the bracket",
+            "as above",
+            "the highest rate that holds",
+        )
+    ),
+)
 _MINUTE_S, _HOUR_S = 60.0, 3600.0
 
 
@@ -77,7 +89,8 @@ def _cells(plan: RunPlan) -> Table:
                 Cell(text=_purpose(plan, point)),
             )
             for point in matrix.load_points
-        ),
+        )
+        + (_SEARCH_ROWS if matrix.search_rates else ()),
     )
 
 

@@ -26,7 +26,6 @@ _READ_B_PER_S: Final = (3.0e9, 0.3e9)
 _START_S: Final = (1.0, 60.0)  # a server beside its weights: processes, graphs, first token
 _STOP_S: Final = (0.5, 15.0)
 _RELEASE_S: Final = {"local": (1.0, 10.0), "ssh": (5.0, 60.0), "cloud": (10.0, 120.0)}
-SEARCH_LEVELS: Final = 6
 PROOF_POINTS: Final = 2
 
 

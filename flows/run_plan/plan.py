@@ -126,7 +126,7 @@ def make_run_plan(
         load_from=campaign.load_from,
         needs=tuple(
             {**asdict(need.need), "candidates": list(need.candidates)}
-            for need in shared_needs(plans)
+            for need in shared_needs(one for one in plans if one.name not in skipped)
         ),
         threats=_threats(campaign, candidates, rehearsal=rehearsal),
     )

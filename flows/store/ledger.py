@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from flows.store.disk import settle, told
@@ -16,6 +17,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._turn = Lock()  # hosts of a campaign are served by threads of their own
         with told(path):
             is_new = not path.exists()
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -29,14 +31,14 @@ class Ledger:
         """Append one entry and return when it is on the disk; a failure leaves no trace."""
         entry = {"at": at.isoformat(timespec="microseconds"), "event": event, **facts}
         line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        with told(self._path):
+        with self._turn, told(self._path):
             try:
                 _write_all(self._descriptor, line)
                 os.fsync(self._descriptor)
             except OSError:
                 os.ftruncate(self._descriptor, self._length)
                 raise
-        self._length += len(line)
+            self._length += len(line)
 
     def close(self) -> None:
         """Close the file."""

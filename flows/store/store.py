@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
 
@@ -85,7 +86,7 @@ class Store:
         if not parts or parts[0] == "/" or ".." in parts:
             raise ValueError(f"{name!r} is no name inside a run directory")
         path = self.folder.path.joinpath(*parts)
-        aside = self.folder.path / layout.PARTIAL / f"{'~'.join(parts)}.{os.getpid()}"
+        aside = self.folder.path / layout.PARTIAL / f"{'~'.join(parts)}.{get_ident()}"
         with told(path):
             place(content, aside, path)
 

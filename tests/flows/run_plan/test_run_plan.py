@@ -32,7 +32,9 @@ def test_the_paper_vote_decides_who_is_measured_and_says_why_not(canonical: RunP
 
     assert (skipped["B"], skipped["C"]) == (None, None)
     assert skipped["A"] is not None
-    assert skipped["A"].startswith("rejected on paper, p95 ITL ≤ 25 ms: 27.41 ms even at the peak")
+    assert skipped["A"].startswith(
+        "rejected on paper, p95 ITL ≤ 25 ms: 27.41 ms even at the peak"
+    )
     assert canonical.candidate("D").measured is False
     assert canonical.candidate("B").ranks == ("primary",)
 
@@ -270,6 +272,7 @@ def test_the_plan_holds_what_it_was_made_from(canonical: RunPlan) -> None:
     assert canonical.created_at == "2026-11-30T12:00:00+00:00"
     assert canonical.question is not None
     assert {need["kind"] for need in canonical.needs} >= {"checkpoint"}
+    assert {name for need in canonical.needs for name in need["candidates"]} == {"B", "C"}
     assert canonical.user_entries == ()
 
 

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,21 @@ def test_an_entry_is_in_the_ledger_when_the_call_returns(store: Store) -> None:
     }
 
 
+def test_threads_write_whole_lines_and_files(store: Store) -> None:
+    def work(number: int) -> None:
+        for step in range(20):
+            store.record("measured", thread=number, step=step)
+            store.write("summary.json", f"{number}\n" * 200)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+    entries = read_ledger(store.folder.file("ledger.jsonl"))
+    assert len({(entry["thread"], entry["step"]) for entry in entries}) == 160
+    text = (store.folder.path / "summary.json").read_text()
+    assert text == text[:2] * 200
+
+
 @given(torn=st.binary(max_size=40).filter(lambda text: b"\n" not in text))
 def test_a_torn_last_line_is_cut_off_whatever_it_holds(
     tmp_path_factory: pytest.TempPathFactory, torn: bytes
@@ -217,8 +233,22 @@ import json, resource, sys
 from pathlib import Path
 from flows.errors import InfrastructureError
 from flows.store import Store
+from reports.run.cell_file import AskedCell, AskedSlo, CellFile
+from reports.run.layout import CellName
 
 store = Store.open(Path(sys.argv[1]))
+cell = CellName(candidate="A", load_point="closed-1", key="0123abcd")
+
+def keep(replication):
+    partial = store.partial(cell, replication)
+    (partial / f"{replication}.parquet").write_text("records")
+    store.keep(cell, replication, partial, CellFile(
+        run="r", candidate="A", load_point="closed-1", key="0123abcd",
+        replication=replication, launch="l", host="local", load_host="local",
+        position=0, seed=1, basis="simulation", started_at="", ended_at="",
+        asked=AskedCell(slo=AskedSlo(), arrival="closed"), files={}))
+
+keep(0)
 store.write("kept.json", "{}")
 store.record("measuring", candidate="A")
 resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
@@ -226,12 +256,15 @@ seen = []
 for act in (
     lambda: store.write("kept.json", "x" * 1000),
     lambda: store.record("measuring", candidate="A" * 1000),
+    lambda: keep(1),
 ):
     try:
         act()
     except InfrastructureError as error:
         seen.append(str(error))
 store.record("stopped")
+assert store.is_complete(cell, 0)
+assert not store.is_complete(cell, 1)
 print(json.dumps(seen))
 """
 
@@ -249,10 +282,11 @@ def test_a_disk_that_takes_no_more_is_told_and_loses_nothing(store: Store) -> No
     )
 
     told = json.loads(ran.stdout)
-    assert len(told) == 2
+    assert len(told) == 3
     assert all("cannot be written: File too large" in each for each in told)
     assert all("continue with --resume" in each for each in told)
     assert (path / "kept.json").read_text() == "{}"
     events = [entry["event"] for entry in read_ledger(path / "ledger.jsonl")]
     assert events == ["measuring", "stopped"]
-    assert list((path / ".partial").iterdir()) == []
+    with Store.open(path) as again:
+        assert again.discard_partials() == ("A--closed-1--0123abcd/1",)
