@@ -157,28 +157,6 @@ def _unsignable(evidence: Evidence) -> Iterator[Refusal]:
                 yield Refusal(rule="candidate", seen=f"{place.name}: {reason}", do=_MEASURE)
 
 
-def _routing(evidence: Evidence) -> Iterator[Refusal]:
-    """Campaigns draw random tokens: routing and acceptance are not those of real traffic."""
-    chosen = evidence.chosen
-    if chosen is not None and (chosen.is_moe or chosen.is_speculative):
-        what = "a mixture of experts" if chosen.is_moe else "speculative decoding"
-        yield Refusal(
-            rule="traffic",
-            seen=f"{chosen.name} is {what}, measured on random tokens",
-            do="Its routing or acceptance under real traffic is not known from this run",
-        )
-
-
-def _dummy(evidence: Evidence) -> Iterator[Refusal]:
-    chosen = evidence.chosen
-    if chosen is not None and chosen.is_dummy and evidence.plan.contract.quality is not None:
-        yield Refusal(
-            rule="dummy checkpoint",
-            seen=f"{chosen.name} served dummy weights, and the contract asks for quality",
-            do="Dummy weights can show speed alone: measure with the model's own",
-        )
-
-
 def _edited(evidence: Evidence) -> Iterator[Refusal]:
     plan = evidence.plan
     if evidence.contract_sha256 != plan.campaign_sha256:
@@ -263,8 +241,6 @@ _RULES: Final[tuple[Callable[[Evidence], Iterator[Refusal]], ...]] = (
     _outcome,
     _stamp,
     _unsignable,
-    _routing,
-    _dummy,
     _edited,
     _quality,
 )

@@ -123,7 +123,7 @@ def _unfit_predecessor(
 def _signoff(
     evidence: Evidence, approvals: tuple[Approval, ...], manifest_sha256: str
 ) -> Signoff:
-    plan, decision, chosen = evidence.plan, evidence.decision, evidence.chosen
+    plan, decision = evidence.plan, evidence.decision
     until = valid_until(plan, decision)
     return Signoff(
         evidence=decision.stamp,
@@ -132,9 +132,7 @@ def _signoff(
         run=plan.run,
         chosen=decision.chosen or "",
         sentence=decision.sentence,
-        scope="speed and quality"
-        if plan.contract.quality is not None and chosen is not None and not chosen.is_dummy
-        else "speed",
+        scope="speed" if plan.contract.quality is None else "speed and quality",
         valid_until=None if until is None else until.isoformat(),
         rerun_when=rerun_when(plan, decision),
         unknown=tuple(c.name for c in evidence.checks.checks if c.verdict == "unknown"),

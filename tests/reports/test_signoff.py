@@ -104,8 +104,6 @@ def test_it_says_after_which_events_it_is_to_be_run_again() -> None:
         ({"decision": decision(chosen=None, outcome="none complies")}, "outcome"),
         ({"decision": decision(chosen=None, outcome="no difference shown")}, "outcome"),
         ({"decision": decision(chosen="Z")}, "outcome"),
-        ({"plan": plan(candidates=(candidate(is_moe=True),))}, "traffic"),
-        ({"plan": plan(candidates=(candidate(is_speculative=True),))}, "traffic"),
         ({"plan": plan(candidates=(candidate(price=price(stale=True)),))}, "price"),
         ({"plan": plan(candidates=(candidate(price=price(date="2026-05-24")),))}, "price"),
         ({"contract_sha256": "3c" * 32}, "contract"),
@@ -114,10 +112,6 @@ def test_it_says_after_which_events_it_is_to_be_run_again() -> None:
             "contract",
         ),
         ({"plan": plan(contract=CLAUSED)}, "quality"),
-        (
-            {"plan": plan(contract=CLAUSED, candidates=(candidate(is_dummy=True),))},
-            "dummy checkpoint",
-        ),
     ],
 )
 def test_what_no_waiver_covers_refuses(changes: dict[str, Any], rule: str) -> None:
@@ -156,10 +150,12 @@ def test_a_quality_clause_must_be_shown_to_hold(verdict: str, *, refused: bool) 
     assert ("quality" in found) is refused
 
 
-def test_dummy_weights_are_signed_for_speed_where_no_quality_is_asked() -> None:
-    of = evidence(plan=plan(candidates=(candidate(is_dummy=True),)))
+def test_what_is_approved_says_whether_quality_was_asked_for() -> None:
+    of = CandidateSummary(name="B", quality={"verdict": "holds"})
+    clausal = evidence(plan=plan(contract=CLAUSED), summary=summary(candidates=(of,)))
 
-    assert signed(of=of).scope == "speed"
+    assert signed().scope == "speed"
+    assert signed(of=clausal).scope == "speed and quality"
 
 
 def test_an_endpoint_is_run_again_when_its_provider_changes_it() -> None:

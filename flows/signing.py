@@ -1,0 +1,101 @@
+"""A run's signoff on the disk: read, approved, signed with a key, verified."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from pathlib import Path
+
+from flows.run_directory import only_writer
+from flows.ssh_signature import Verified, blocks, sign, verify
+from reports.manifest import manifest_sha256
+from reports.manifest import verify as differences
+from reports.render import made_pages
+from reports.run import layout
+from reports.run.layout import RunFolder
+from reports.run.read import file_text, read_file, read_run
+from reports.run.signoff_file import Approval, Signoff
+from reports.run.write import write_whole
+from reports.signable import evidence_of, unmanifested
+from reports.signoff import Refused, approve, signed_bytes
+
+SIGNATURES = f"{layout.SIGNOFF}.sig"
+
+
+def read_signoff(folder: RunFolder) -> Signoff | None:
+    """The run's signoff; None where nobody has signed. ReportsError where it is unreadable."""
+    path = folder.file(layout.SIGNOFF)
+    return read_file(path, Signoff) if path.exists() or path.is_symlink() else None
+
+
+def sign_off(
+    folder: RunFolder, approval: Approval, *, now: dt.datetime, key: Path | None = None
+) -> Signoff | Refused:
+    """Approve the run: signatures first, ``signoff.json`` last; or say why not.
+
+    Nothing is written where the run is refused. The pages are made again behind it.
+    """
+    with only_writer(folder):
+        changed = differences(folder)
+        if changed:
+            return Refused(reasons=unmanifested(changed))
+        before = read_signoff(folder)
+        signoff = approve(
+            evidence_of(read_run(folder.path)),
+            approval.model_copy(update={"signed": key is not None}),
+            manifest_sha256=manifest_sha256(folder),
+            now=now,
+            before=before,
+        )
+        if isinstance(signoff, Refused):
+            return signoff
+        if key is not None:
+            armoured = sign(file_text(signoff).encode(), key)
+            kept = _kept(folder, before)
+            write_whole(folder.file(SIGNATURES), b"".join((*kept, armoured)))
+        write_whole(folder.file(layout.SIGNOFF), file_text(signoff).encode())
+        for name, text in made_pages(folder).items():  # they say who has signed
+            write_whole(folder.file(name), text.encode())
+        return signoff
+
+
+def verified(
+    folder: RunFolder, signoff: Signoff, allowed: Path | None
+) -> tuple[tuple[Approval, Verified | None], ...]:
+    """Each approval with what its detached signature shows; None where it has none."""
+    kept = iter(_signatures(folder))
+    found: list[tuple[Approval, Verified | None]] = []
+    for index, approval in enumerate(signoff.approvals):
+        if not approval.signed:
+            found.append((approval, None))
+            continue
+        signature = next(kept, None)
+        found.append(
+            (
+                approval,
+                Verified(key=None, who=None, seen=f"{SIGNATURES} does not hold it")
+                if signature is None
+                else verify(signed_bytes(signoff, index), signature, allowed),
+            )
+        )
+    if next(kept, None) is not None and found:
+        approval, last = found[-1]
+        seen = f"{SIGNATURES} holds more signatures than there are signed approvals"
+        found[-1] = (
+            approval,
+            replace(
+                last or Verified(key=None, who=None, seen=""), key=None, who=None, seen=seen
+            ),
+        )
+    return tuple(found)
+
+
+def _kept(folder: RunFolder, before: Signoff | None) -> tuple[bytes, ...]:
+    """The signatures of earlier approvals; one that a killed signer left is dropped."""
+    count = 0 if before is None else sum(each.signed for each in before.approvals)
+    return _signatures(folder)[:count]
+
+
+def _signatures(folder: RunFolder) -> tuple[bytes, ...]:
+    path = folder.file(SIGNATURES)
+    return blocks(path.read_bytes()) if path.is_file() else ()
