@@ -28,7 +28,7 @@ from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
 from flows.measure import Pointer, Serving, measure_replication
-from flows.provision import acquire, load_host, release
+from flows.provision import acquire, describe, load_host, release
 from flows.underway import Underway
 from reports.run.plan_file import Visit
 
@@ -93,7 +93,7 @@ async def _visited(work: Underway, visit: Visit) -> None:
     if not todo:
         return
     who = {"candidate": visit.candidate, "replication": str(visit.replication)}
-    turn = host_turn(visit.host, is_shared=work.has_shared_server)
+    turn = host_turn(visit.host, is_shared=work.around.has_shared_server)
     async with work.turn(load_host(work, visit.candidate)), turn:
         visiting.afford(work, visit, todo)
         try:
@@ -139,7 +139,10 @@ async def acquired(host: str) -> str | None:
     """The machine, ours until it is released."""
     work = _UNDERWAY.get()
     machine = await asyncio.to_thread(acquire, work, host)
-    return None if machine is None else machine.id
+    if machine is None:
+        return None
+    await asyncio.to_thread(describe, work, host, machine)
+    return machine.id
 
 
 @_step

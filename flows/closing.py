@@ -20,6 +20,7 @@ def conclude_run(work: Underway) -> None:
         work.record("budget-stop", why=work.failure.seen)
     elif why is not None:
         work.record("interrupted", why=why)
+    work.store.discard_partials()
     work.record_spent()
     work.record("concluded", why="all that is there is concluded from")
     conclude(work.store.folder, now=utc_now())

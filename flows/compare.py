@@ -32,7 +32,7 @@ from flows.progress import Progress
 from flows.rehearsing import shortened, simulated
 from flows.run_plan import gates_json, make_run_plan, rehearsed
 from flows.store import Store, find_run, fingerprint8, run_name
-from flows.underway import Asked, Place, Underway, utc_now
+from flows.underway import Asked, Surroundings, Underway, utc_now
 from flows.weights import prepared_weights
 from reports.run import layout
 from reports.run.decision_file import Decision
@@ -116,26 +116,23 @@ def compare(
         Where nothing was begun, or nothing could be concluded.
     """
     stated = _read(options)
-    place = Place(
+    around = Surroundings(
         environment=environment,
         cache=cache_folder(environment),
         state=state_folder(environment),
+        interruption=Interruption(),
+        progress=progress,
+        has_shared_server=bool(environment.get(API_URL)),
     )
-    interruption = Interruption()
-    with interruption.heard():
+    with around.interruption.heard():
         plan = None if options.resume is not None else _planned(stated, options, utc_now())
         if plan is not None:
             _agreed(plan, options, ask)
-        with _prefect(place) as ready:
-            try:
-                work = _begun(stated, options, plan, place, interruption, progress)
-            except Interrupted:
-                raise KeyboardInterrupt from None
-            with work.store, progress:
-                from flows.campaign import run_campaign  # noqa: PLC0415 - takes a second
+        with _prefect(around) as ready, _begun(stated, options, plan, around) as work:
+            from flows.campaign import run_campaign  # noqa: PLC0415 - takes a second
 
-                ready()
-                run_campaign(work)
+            ready()
+            run_campaign(work)
     return _outcome(work)
 
 
@@ -196,21 +193,31 @@ def _agreed(plan: RunPlan, options: Options, ask: Ask) -> None:
         )
 
 
+@contextmanager
 def _begun(
+    stated: _Stated, options: Options, plan: RunPlan | None, around: Surroundings
+) -> Iterator[Underway]:
+    """The campaign with its run directory, new or taken up again, while it is ours."""
+    try:
+        if plan is None:
+            store, plan = _resumed(stated, options)
+            checkpoints = _weights(stated, plan, around)
+        else:
+            checkpoints = _weights(stated, plan, around)
+            store, plan = _created(stated, options, checkpoints)
+    except Interrupted:  # nothing was begun: there is nothing to report
+        raise KeyboardInterrupt from None
+    with store, around.progress:
+        yield _underway(stated, plan, store, around, checkpoints)
+
+
+def _underway(
     stated: _Stated,
-    options: Options,
-    plan: RunPlan | None,
-    place: Place,
-    interruption: Interruption,
-    progress: Progress,
+    plan: RunPlan,
+    store: Store,
+    around: Surroundings,
+    checkpoints: Mapping[str, Checkpoint],
 ) -> Underway:
-    """The campaign with its run directory, new or taken up again."""
-    if plan is None:
-        store, plan = _resumed(stated, options)
-        checkpoints = _weights(stated, plan, place, interruption, progress)
-    else:
-        checkpoints = _weights(stated, plan, place, interruption, progress)
-        store, plan = _created(stated, options, checkpoints)
     launched = stated.launched(rehearsal=plan.rehearsal)
     names = {each.name for each in plan.candidates if each.measured}
     asked = Asked(
@@ -222,7 +229,7 @@ def _begun(
             load_runtimes(stated.folders),
             today=utc_now().date(),
             store=stated.root,
-            checkpoints=place.cache / "checkpoints",
+            checkpoints=around.cache / "checkpoints",
             folders=stated.folders,
             names=names,
         ),
@@ -232,15 +239,11 @@ def _begun(
         plan,
         launched,
         asked=asked,
-        place=place,
-        interruption=interruption,
-        progress=progress,
-        budget_usd=plan.budget_usd if options.budget_usd is None else options.budget_usd,
-        has_shared_server=bool(place.environment.get(API_URL)),
+        around=around,
     )
     cells = sum(len(work.missing(visit)) for visit in plan.order)
-    progress.begin([each.name for each in plan.candidates if each.measured], cells)
-    progress.said(f"run {store.folder.path}: {cells} cells to measure")
+    around.progress.begin([each.name for each in plan.candidates if each.measured], cells)
+    around.progress.said(f"run {store.folder.path}: {cells} cells to measure")
     return work
 
 
@@ -261,6 +264,8 @@ def _resumed(stated: _Stated, options: Options) -> tuple[Store, RunPlan]:
     wanted = options.resume or ""
     path = find_run(stated.root, stated.campaign.name, wanted)
     plan = read_file(path / layout.PLAN, RunPlan)
+    if options.budget_usd is not None:
+        plan = plan.model_copy(update={"budget_usd": options.budget_usd})
     if plan.campaign_sha256 != hashlib.sha256(stated.text).hexdigest():
         raise UsageError(
             f"--resume {wanted}",
@@ -273,13 +278,7 @@ def _resumed(stated: _Stated, options: Options) -> tuple[Store, RunPlan]:
     return store, plan
 
 
-def _weights(
-    stated: _Stated,
-    plan: RunPlan,
-    place: Place,
-    interruption: Interruption,
-    progress: Progress,
-) -> dict[str, Checkpoint]:
+def _weights(stated: _Stated, plan: RunPlan, around: Surroundings) -> dict[str, Checkpoint]:
     """Weights of this machine's candidates, made or checked before the plan is frozen."""
     launched = stated.launched(rehearsal=plan.rehearsal)
     local = {
@@ -291,11 +290,11 @@ def _weights(
     for name, each in _requested(stated, launched, local).items():
 
         def told(done: int, total: int, name: str = name) -> None:
-            interruption.check()
-            progress.detail(name, f"weights, {done / 1e6:.0f} of {total / 1e6:.0f} MB")
+            around.interruption.check()
+            around.progress.detail(name, f"weights, {done / 1e6:.0f} of {total / 1e6:.0f} MB")
 
         checkpoint = prepared_weights(
-            candidates[name], each, model, cache=place.cache / "checkpoints", told=told
+            candidates[name], each, model, cache=around.cache / "checkpoints", told=told
         )
         if checkpoint is not None:
             found[name] = checkpoint
@@ -329,17 +328,17 @@ def _physics(stated: _Stated, plan: RunPlan) -> dict[str, Callable[[LaunchPlan],
 
 
 @contextmanager
-def _prefect(place: Place) -> Iterator[Callable[[], None]]:
+def _prefect(around: Surroundings) -> Iterator[Callable[[], None]]:
     """Prefect's settings, and a server where the user names none; called, it is waited for.
 
     They are set before Prefect is imported, which is why nothing imports it earlier.
     """
-    home = place.state / "prefect"
-    if place.environment.get(API_URL):
+    home = around.state / "prefect"
+    if around.has_shared_server:
         os.environ.update({"DO_NOT_TRACK": "1", "PREFECT_LOGGING_LEVEL": "CRITICAL"})
         yield lambda: None
         return
-    server = PrefectServer(home, place.environment)
+    server = PrefectServer(home, around.environment)
     os.environ.update(client_settings(home, server.url))
     try:
         yield lambda: _waited(server)

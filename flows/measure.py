@@ -187,7 +187,7 @@ def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, .
     stated = work.candidate(candidate)
     headers = {}
     if stated.api_key_env is not None:
-        key = work.place.environment.get(stated.api_key_env, "").strip()
+        key = work.around.environment.get(stated.api_key_env, "").strip()
         headers["Authorization"] = f"Bearer {key}"
     endpoints = tuple(checked_endpoint(url, headers, Tls()) for url in stated.endpoint)
     wanted = work.plan.contract.model

@@ -34,7 +34,7 @@ def check(work: Underway) -> int:
 
 def findings_of(work: Underway) -> tuple[Finding, ...]:
     """What a look before the start finds; a rehearsal minds nobody's load."""
-    probes = real_probes(work.place.environment, facts_here("local", utc_now()))
+    probes = real_probes(work.around.environment, facts_here("local", utc_now()))
     if work.plan.rehearsal:
         probes = dataclasses.replace(probes, load=lambda: None)
     return preflight(work.asked.question, probes)
@@ -64,8 +64,8 @@ def make_ready(work: Underway, candidate: str) -> None:
     try:
         work.prepared[candidate] = prepare(
             work.asked.requested[candidate],
-            place=work.place.cache / "installs",
-            environment=work.place.environment,
+            place=work.around.cache / "installs",
+            environment=work.around.environment,
             said=said,
             finished=work.asked.finished.get(candidate, as_rendered),
             is_port_stated="port" in work.candidate(candidate).settings,

@@ -37,7 +37,7 @@ def acquire(work: Underway, host: str) -> Machine | None:
         return None
     stated = work.candidate(first.name)
     driver = cloud_of(stated.host, stated.offer, f"candidate {first.name!r}").connect(
-        Site(environment=work.place.environment, state=work.place.state, now=utc_now)
+        Site(environment=work.around.environment, state=work.around.state, now=utc_now)
     )
     order = Order(
         host=stated.host,

@@ -49,12 +49,18 @@ class Held:
 
 
 @dataclass(slots=True, kw_only=True)
-class Place:
-    """Where runoff's own things lie, and the environment that it was started in."""
+class Surroundings:
+    """Where runoff's own things lie, what it was started in, who ends it, who is told.
+
+    ``has_shared_server``: the user named a Prefect server, which others may use too.
+    """
 
     environment: Mapping[str, str]
     cache: Path
     state: Path
+    interruption: Interruption
+    progress: Progress
+    has_shared_server: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,26 +86,21 @@ class Underway:
         campaign: Campaign,
         *,
         asked: Asked,
-        place: Place,
-        interruption: Interruption,
-        progress: Progress,
-        budget_usd: float | None,
-        has_shared_server: bool = False,
+        around: Surroundings,
     ) -> None:
         self.store = store
         self.plan = plan
         self.campaign = campaign
         self.asked = asked
-        self.place = place
-        self.has_shared_server = has_shared_server
-        self.interruption = interruption
-        self.progress = progress
+        self.around = around
+        self.interruption = around.interruption
+        self.progress = around.progress
         self.prepared: dict[str, Prepared] = {}
         self.held: dict[str, Held] = {}
         self.failure: RunoffError | None = None  # the one that ended the campaign early
         self.lost: RunoffError | None = None  # why a machine could not be used
         self.still_billed: StillBilled | None = None
-        self.spending = _spending(store, plan, budget_usd)
+        self.spending = _spending(store, plan)
         self._ledger = threading.Lock()
         self._turns: dict[str, asyncio.Lock] = {}
         self._learnt = _Learnt()
@@ -332,7 +333,7 @@ def _cell_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
     )
 
 
-def _spending(store: Store, plan: RunPlan, budget_usd: float | None) -> Spending:
+def _spending(store: Store, plan: RunPlan) -> Spending:
     """The budget's state: of a resumed run with what its earlier parts have used."""
     spent = [
         entry
@@ -343,7 +344,7 @@ def _spending(store: Store, plan: RunPlan, budget_usd: float | None) -> Spending
     hours = plan.budget_hours
     return Spending(
         started_s=time.monotonic(),
-        limit_usd=budget_usd,
+        limit_usd=plan.budget_usd,
         limit_s=None if hours is None else hours * 3600,
         carried_usd=float(last.get("usd", 0.0)),
         carried_machine_s=float(last.get("seconds", 0.0)),

@@ -113,7 +113,7 @@ def _server(work: Underway, visit: Visit, launch: str) -> Serving:
         plan, running = start_server(
             work.prepared[visit.candidate],
             folder,
-            environment=work.place.environment,
+            environment=work.around.environment,
             progress=told,
         )
     work.record("launched", **_who(visit), launch=launch, pid=running.pid)
