@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from flows.matrix import least_requests
 from reports.run.plan_file import RunPlan
 
 _CV: Final = 0.02  # of a metric between launches of one candidate, where nothing is known yet
@@ -23,13 +24,13 @@ def claims(plan: RunPlan) -> Iterator[str]:
         smallest_difference,
     )
 
-    requests, runs = plan.matrix.requests, plan.matrix.replications
+    requests, runs = _requests(plan), plan.matrix.replications
     for percentile in dict.fromkeys((plan.contract.slo.percentile, _TAIL)):
         needed = requests_for_percentile(percentile)
         short = "" if requests >= needed else ": there will be no upper limit"
         yield (
             f"p{percentile:g}: an upper limit takes {needed} requests of a launch, "
-            f"{requests} are planned{short}"
+            f"{requests:,} are planned{short}"
         )
     goodput = plan.contract.slo.goodput
     if goodput is not None:
@@ -51,10 +52,18 @@ def claims(plan: RunPlan) -> Iterator[str]:
         )
 
 
+def _requests(plan: RunPlan) -> int:
+    """Timed requests of one launch at the load that decides."""
+    own = plan.matrix.decision_point
+    if own is None:
+        return plan.matrix.requests
+    return least_requests(plan, plan.load_point(own))
+
+
 def _goodput(requests: int, share: float, hits: int | None) -> str:
     if hits is None:
-        return f"goodput: {requests} requests prove no share of {share:.3g}, whatever happens"
+        return f"goodput of {share:.1%}: {requests} requests cannot prove it, whatever happens"
     return (
-        f"goodput of {share:.1%}: of {requests} independent requests {hits} must comply; "
+        f"goodput of {share:.1%}: of {requests:,} independent requests {hits:,} must comply; "
         "near capacity they come good and bad together, and more is needed"
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from catalog.quantity import Quantity
-from flows.budget import Sharing, Totals, billing_of, sharing, totals
-from flows.budget.times import Range
+from flows.budget.steps import is_simulated
 from flows.claims import claims
 from flows.console import Console
-from flows.matrix import above_a_miss, decides, duration_s
+from flows.matrix import decides, duration_s, least_requests
 from flows.run_plan.candidates import NOWHERE
+from flows.run_plan_sums import sums
 from flows.search import MOST_LEVELS
 from reports.phrases import plain
 from reports.run.plan_file import CandidateFacts, EstimateItem, LoadPoint, RunPlan
@@ -40,7 +40,9 @@ def show_run_plan(console: Console, plan: RunPlan) -> None:
     """The whole plan but the launches."""
     console.heading(f"{plan.campaign}: {plan.question}" if plan.question else plan.campaign)
     if plan.rehearsal:
-        console.paragraphs(["REHEARSAL: every engine is simulated; no figure is a machine's"])
+        real = any(each.measured and not is_simulated(each) for each in plan.candidates)
+        word = "some engines are" if real else "every engine is"
+        console.paragraphs([f"REHEARSAL: {word} simulated, and nothing of it can be signed"])
     if plan.exploratory:
         console.paragraphs(["EXPLORATORY: the file asks for less than a decision needs"])
     console.table(_candidates(plan))
@@ -49,7 +51,7 @@ def show_run_plan(console: Console, plan: RunPlan) -> None:
     console.heading("What the planned runs can show")
     console.paragraphs(claims(plan))
     console.table(_estimate(plan.estimate))
-    console.paragraphs(_sums(plan))
+    console.paragraphs(sums(plan))
 
 
 def _candidates(plan: RunPlan) -> Table:
@@ -132,70 +134,11 @@ def _estimate(items: Iterable[EstimateItem]) -> Table:
     )
 
 
-def _sums(plan: RunPlan) -> Iterator[str]:
-    found = totals(plan.estimate)
-    yield (
-        f"machine time {_hours(found.machine_s)}; on the wall {_hours(found.wall_s)} "
-        "(hosts work at the same time)"
-    )
-    yield f"cost {_money(found.usd)}"
-    yield from _limits(plan, found)
-    yield from _skippable(plan)
-    for host in dict.fromkeys(each.host for each in plan.estimate):
-        candidate = next(each for each in plan.candidates if each.host == host)
-        if candidate.host_class == "cloud":
-            source = billing_of("cloud", candidate.offer).source
-            yield f"{host}: {source}"
-    yield from (_shared(each) for each in sharing(plan))
-    saved = plan.money_not_spent
-    if saved is not None and saved.low is not None and saved.high is not None:
-        yield (
-            "not spent on what the paper vote keeps out: "
-            f"{_money(Range(saved.low, saved.high))}"
-        )
-    yield from plan.threats
-
-
-def _limits(plan: RunPlan, found: Totals) -> Iterator[str]:
-    """What the budget says to the estimate."""
-    if plan.budget_usd is not None:
-        high = None if found.usd is None else found.usd.high
-        yield _against(f"the budget of ${plan.budget_usd:,.2f}", plan.budget_usd, high)
-    if plan.budget_hours is not None:
-        hours = found.wall_s.high / _HOUR_S
-        yield _against(f"the budget of {plan.budget_hours:g} h", plan.budget_hours, hours)
-
-
-def _against(name: str, limit: float, high: float | None) -> str:
-    if high is None:
-        return f"{name} cannot be held against it: a price is not known"
-    if high <= limit:
-        return f"{name} covers the high end"
-    return f"{name} does not cover the high end: it ends before the step that would exceed it"
-
-
-def _skippable(plan: RunPlan) -> Iterator[str]:
-    own = plan.matrix.decision_point
-    above = above_a_miss(plan.matrix.load_points, [own] if own else [], own)
-    if above:
-        yield (
-            f"skipped once a level below is a proven miss: {', '.join(above)} "
-            "(the low end has them in the first launch alone)"
-        )
-
-
-def _shared(each: Sharing) -> str:
-    return (
-        f"{', '.join(each.candidates)} share one {each.host}: machines apart would cost "
-        f"{_money(each.saved_usd)} more"
-    )
-
-
 def _amount(plan: RunPlan, point: LoadPoint) -> str:
     least_s = duration_s(plan, point)
     if least_s is None:
         return f"{plan.matrix.requests} requests"
-    return f"{_time(least_s)}, {plan.matrix.requests} requests at least"
+    return f"{_time(least_s)}, {least_requests(plan, point):,} requests at least"
 
 
 def _purpose(plan: RunPlan, point: LoadPoint) -> str:
@@ -238,13 +181,5 @@ def _time(seconds: float) -> str:
     )
 
 
-def _hours(time: Range) -> str:
-    return f"{time.low / _HOUR_S:.2f} to {time.high / _HOUR_S:.2f} h"
-
-
 def _usd(usd: float | None) -> str:
     return "unknown" if usd is None else f"{usd:,.2f}"
-
-
-def _money(usd: Range | None) -> str:
-    return "unknown: a price is" if usd is None else f"${usd.low:,.2f} to ${usd.high:,.2f}"

@@ -1,6 +1,12 @@
 """The matrix of a campaign: load points, their order, seeds, identities and amounts. Pure."""
 
-from flows.matrix.amounts import check_amounts, decides, duration_s, matrix_facts
+from flows.matrix.amounts import (
+    check_amounts,
+    decides,
+    duration_s,
+    least_requests,
+    matrix_facts,
+)
 from flows.matrix.identity import cell_identity, cell_name, cell_seed
 from flows.matrix.order import visits
 from flows.matrix.points import (
@@ -25,6 +31,7 @@ __all__ = [
     "decides",
     "decision_point",
     "duration_s",
+    "least_requests",
     "load_points",
     "matrix_facts",
     "poisson_point",

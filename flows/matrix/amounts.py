@@ -100,15 +100,33 @@ def decides(plan: RunPlan, point: LoadPoint) -> bool:
     return point.name == matrix.decision_point
 
 
+def least_requests(plan: RunPlan, point: LoadPoint) -> int:
+    """Timed requests that a cell holds at least, if its server keeps the contract's limits."""
+    requests, least_s = plan.matrix.requests, duration_s(plan, point)
+    if least_s is None:
+        return requests
+    if point.rate_per_s is not None:
+        mean = point.rate_per_s * least_s
+        return max(requests, math.floor(mean - _SIGMAS * math.sqrt(mean)))
+    within_s = _within_limits_s(plan)
+    streams = point.concurrency or 1
+    return requests if within_s is None else max(requests, int(streams * least_s / within_s))
+
+
 def _requests_s(plan: RunPlan, point: LoadPoint) -> float:
     """Seconds after which the cell's requests are there; 0 where nothing says so."""
-    requests, slo = plan.matrix.requests, plan.contract.slo
+    requests = plan.matrix.requests
     if point.rate_per_s is not None:
         return (requests + _SIGMAS * math.sqrt(requests)) / point.rate_per_s
+    return requests * (_within_limits_s(plan) or 0.0) / (point.concurrency or 1)
+
+
+def _within_limits_s(plan: RunPlan) -> float | None:
+    """The longest that a request within the contract's limits takes; None: none are stated."""
+    slo = plan.contract.slo
     if slo.ttft_ms is None or slo.itl_ms is None:
-        return 0.0
-    within_s = (slo.ttft_ms + slo.itl_ms * _longest(plan.contract.output_tokens)) / 1e3
-    return requests * within_s / (point.concurrency or 1)
+        return None
+    return (slo.ttft_ms + slo.itl_ms * _longest(plan.contract.output_tokens)) / 1e3
 
 
 def _longest(lengths: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from catalog.schema import Campaign, Candidate
+from catalog.schema import Candidate
 from catalog.verdict import Status, Verdict
 from deploy_templates.plan import LaunchPlan
 from flows.launch_plans import Planned
@@ -53,8 +53,6 @@ class Choice:
 class Shared:
     """What is equal for all candidates of a plan."""
 
-    campaign: Campaign
-    choice: Choice
     is_moe: bool
     has_decision_point: bool
     rehearsal: bool

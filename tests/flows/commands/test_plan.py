@@ -193,12 +193,12 @@ def test_the_run_is_planned_before_the_launches(capsys) -> None:
 
     assert code == 0
     assert "rejected on paper, p95 ITL ≤ 25 ms: 27.41 ms even at the peak" in out
-    assert "closed-16   10.0 min, 200 requests at least" in out
+    assert "closed-16   10.0 min, 2,285 requests at least" in out
     assert "the decision: the contract's own load" in out
     assert " 1  nvidia-a100-80gb-sxm4     B, replication 0  closed-32 closed-8 closed-16" in out
     assert "p95: an upper limit takes 59 requests of a launch" in out
     assert "p99: an upper limit takes 299 requests of a launch" in out
-    assert "of 200 independent requests 196 must comply" in out
+    assert "of 2,285 independent requests 2,189 must comply" in out
     assert "5 launches each can show 5.5% on one machine and 8.5% across machines" in out
     assert "skipped once a level below is a proven miss: closed-24, closed-32" in out
     assert "not spent on what the paper vote keeps out: $" in out

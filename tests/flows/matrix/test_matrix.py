@@ -21,6 +21,7 @@ from flows.matrix import (
     decides,
     decision_point,
     duration_s,
+    least_requests,
     load_points,
     poisson_point,
 )
@@ -238,6 +239,20 @@ def test_a_slow_cell_lasts_until_its_requests_are_there(tmp_path: Path) -> None:
     slow = {"slo": {"ttft": "30 s", "itl": "1 s"}, "concurrency": 1}
     plan = plan_of(campaign_of(tmp_path, {"contract": slow})[0])
     assert duration_s(plan, plan.load_point("closed-1")) == 200 * (30 + 16)
+
+
+def test_a_cell_by_time_holds_the_requests_that_the_limits_allow(
+    canonical: RunPlan, tmp_path: Path
+) -> None:
+    found = {
+        point.name: least_requests(canonical, point) for point in canonical.matrix.load_points
+    }
+    assert found.pop("closed-16") == 2285  # 16 streams, 600 s, 4.2 s a request
+    assert set(found.values()) == {200}
+
+    rate = {"contract": {"concurrency": None, "rate": "1/s"}}
+    plan = plan_of(campaign_of(tmp_path, rate)[0])
+    assert least_requests(plan, plan.load_point("poisson-1")) == 502
 
 
 def test_an_exploratory_cell_ends_with_its_requests(tmp_path: Path) -> None:
