@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ from reports.tables import Cell, Column, Meaning, Table
 
 NAME = "forest"
 MISSING = "no two candidates could be compared"
+MOST_ROWS: Final = 24
 WORD_MEANING: dict[str, Meaning] = {
     "better": "pass",
     "worse": "fail",
@@ -59,8 +61,11 @@ def draw(rows: tuple[Row, ...]) -> Drawing:
         "Ratio of each candidate to the one it is held against (log). The band is the margin "
         "within which a difference does not count; a word needs the whole interval outside it."
     )
-    sheet = Sheet(height=0.75 + 0.34 * len(rows), left=room(_names(rows)), right=1.75, top=0.1)
-    svg = drawn(lambda figure: _draw(figure, rows), sheet)
+    drawn_rows = rows[:MOST_ROWS]
+    sheet = Sheet(
+        height=0.75 + 0.34 * len(drawn_rows), left=room(_names(drawn_rows)), right=1.75, top=0.1
+    )
+    svg = drawn(lambda figure: _draw(figure, drawn_rows), sheet)
     runs = sorted({row.ratio.runs for row in rows if row.ratio.runs is not None})
     launches = (
         f"R = {' to '.join(str(r) for r in dict.fromkeys((runs[0], runs[-1])))} launches. "
@@ -73,7 +78,7 @@ def draw(rows: tuple[Row, ...]) -> Drawing:
         title="forest",
         finding=said,
         definition=definition,
-        caption=f"{launches}95% intervals of the log ratio; {bases}.",
+        caption=f"{launches}95% intervals of the log ratio; {bases}.{_left_out(rows)}",
         table=comparison_table(rows),
         svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
@@ -163,6 +168,11 @@ def _draw(figure_: Figure, rows: tuple[Row, ...]) -> None:
     axes.set_xlabel(f"ratio to {others}")
 
 
+def _left_out(rows: tuple[Row, ...]) -> str:
+    more = len(rows) - MOST_ROWS
+    return f" {more} more comparisons are in the table." if more > 0 else ""
+
+
 def _names(rows: tuple[Row, ...]) -> list[str]:
     return [f"{short(row.candidate)}, {metric_name(row.metric)}" for row in rows]
 
@@ -188,11 +198,10 @@ def _one(axes: Axes, row: Row, height: int) -> None:
 
 
 def _places(low: float, high: float) -> list[float]:
-    near = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0]
     if high / low < 1.5:
-        near = sorted([*near, 0.95, 1.05])
-    wide = log_places(low, high)
-    inside = [place for place in near if low / 1.05 <= place <= high * 1.05]
-    if high / low < 2.2:
-        return inside
-    return sorted(place for place in {*wide, 1.0} if low / 1.05 <= place <= high * 1.05)
+        near = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4]
+    elif high / low < 3:
+        near = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.5]
+    else:
+        near = log_places(low, high, (1, 1.5, 2, 3, 5, 7))
+    return [place for place in near if low / 1.05 <= place <= high * 1.05]

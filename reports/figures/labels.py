@@ -12,6 +12,7 @@ from reports.figures.canvas import halo
 
 _LINE: Final = 0.058  # height of a label as a share of the axes
 LONGEST: Final = 22
+_END: Final = 8  # characters kept at the end, where names of one kind differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,10 @@ class Label:
 
 
 def short(name: str) -> str:
-    """The name as a figure has room for it."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    """The name as a figure has room for it, cut in its middle."""
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[: LONGEST - _END - 1]}…{name[-_END:]}"
 
 
 def put_right(axes: Axes, labels: Sequence[Label], *, line: float = _LINE) -> None:

@@ -23,6 +23,7 @@ MISSING = "no records of a decision cell are in the run"
 LEVEL: Final = 0.95
 _SHOWN: Final = (50.0, 90.0, 95.0, 99.0, 99.9)
 _GRID: Final = tuple(100 * (1 - 1 / odds) for odds in np.geomspace(2, 1000, 46))
+_NEAR: Final = 2.0  # a limit further above the slowest request than this is not drawn
 _APART: Final = 1.01  # service below experienced by more than this is drawn
 
 
@@ -216,28 +217,21 @@ def _draw(axes: Axes, data: Tail) -> None:
 
 
 def _limit(axes: Axes, data: Tail, least: float, most: float) -> None:
-    if data.limit_ms is not None:
-        odds = _odd(data.percentile)
-        axes.plot(
-            [1.9, odds], [data.limit_ms] * 2, color=FAIL, linestyle=(0, (4, 2)), linewidth=1.3
-        )
-        axes.plot(
-            [odds] * 2,
-            [least / 1.3, data.limit_ms],
-            color=FAIL,
-            linestyle=(0, (4, 2)),
-            linewidth=1,
-        )
+    """The contract's limit up to its percentile; far above everything, only a word of it."""
+    limit, words = data.limit_ms, f"limit at p{data.percentile:g}: {data.limit_ms or 0:,g} ms"
+    is_near = limit is not None and limit <= _NEAR * most
+    if limit is not None and is_near:
+        odds, dash = _odd(data.percentile), (0, (4, 2))
+        axes.plot([1.9, odds], [limit] * 2, color=FAIL, linestyle=dash, linewidth=1.3)
+        axes.plot([odds] * 2, [least / 1.3, limit], color=FAIL, linestyle=dash, linewidth=1)
+        axes.text(2, limit, words, color=FAIL, va="bottom")
+        most = max(most, limit)
+    elif limit is not None:
         axes.text(
-            2,
-            data.limit_ms,
-            f"limit at p{data.percentile:g}: {data.limit_ms:,g} ms",
-            color=FAIL,
-            va="bottom",
+            0.01, 0.97, f"{words}, above this", color=FAIL, va="top", transform=axes.transAxes
         )
-        most = max(most, data.limit_ms)
     axes.set_ylim(least / 1.3, most * 1.35)
-    plain_ticks(axes, "y", log_places(least, most))
+    plain_ticks(axes, "y", log_places(least, most, (1, 1.5, 2, 3, 5, 7)))
 
 
 def _odds(count: int) -> list[float]:

@@ -30,6 +30,7 @@ _DECIDING = (
     Column(title="Unit"),
     Column(title="Rests on"),
 )
+_SAME = 0.01  # loads that differ by less are one
 _SIGNOFF = tuple(
     Column(title=title) for title in ("Role", "Name", "Date", "Statement", "Manifest, SHA-256")
 )
@@ -47,7 +48,7 @@ def section(report: Report) -> dict[str, Any]:
         "deciding": deciding_table(report, chosen) if chosen else None,
         "gap": gap_sentence(decision.gap) if decision.gap else None,
         "runner_up": decision.runner_up,
-        "flips": [flip_sentence(flip) for flip in decision.flips],
+        "flips": tuple(flip_lines(report)),
         "crossover": number_phrase(decision.crossover) if decision.crossover else None,
         "break_even": tuple(break_even_lines(report)),
         "consequences": tuple(_consequences(report, chosen)),
@@ -83,9 +84,12 @@ def gap_sentence(gap: Comparison) -> str:
     return f"{text}{adjusted}. Differences within ±{gap.margin * 100:g}% do not count."
 
 
-def flip_sentence(flip: Flip) -> str:
-    """What would change the decision."""
-    return flip.sentence.strip()
+def flip_lines(report: Report) -> Iterator[str]:
+    """What would change the decision, but for break-even loads, which have their own lines."""
+    own = [found.rate_per_s for found in break_evens(report)]
+    for flip in report.decision.flips:
+        if not any(rate is not None and _is_at(flip, rate) for rate in own):
+            yield flip.sentence.strip()
 
 
 def break_even_lines(report: Report) -> Iterator[str]:
@@ -97,6 +101,11 @@ def break_even_lines(report: Report) -> Iterator[str]:
     }
     for found in break_evens(report):
         yield sentence(found, held.get(found.hardware))
+
+
+def _is_at(flip: Flip, rate: float) -> bool:
+    at = flip.flips_at.value if flip.flips_at is not None else None
+    return flip.what == "load" and at is not None and abs(at / rate - 1) < _SAME
 
 
 def _chosen(report: Report) -> Ranked | None:
@@ -167,6 +176,9 @@ def _consequences(report: Report, chosen: Ranked | None) -> Iterator[str]:
 def _confirmation(report: Report) -> Iterator[str]:
     slo = report.plan.contract.slo
     watched = []
+    if report.decision.chosen is None:
+        yield "Nothing is chosen, so there is nothing to confirm."
+        return
     if slo.ttft_ms is not None:
         watched.append(f"p{slo.percentile:g} TTFT above {slo.ttft_ms:,g} ms")
     if slo.itl_ms is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 
 import numpy as np
 import pytest
@@ -123,3 +124,42 @@ def cell_of() -> CellOf:
 def without_answers() -> CellOf:
     """Takes the answers of some requests away."""
     return unsent
+
+
+@pytest.fixture(scope="session")
+def concluded_run(tmp_path_factory):
+    """The directory of a concluded run by its kind (tests.reports.runs.KINDS), made once."""
+
+    @cache
+    def run(kind: str):
+        from tests.reports.runs import concluded
+
+        return concluded(tmp_path_factory.mktemp("run"), kind)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def report_of_kind(concluded_run):
+    """The report's values of a concluded run by its kind."""
+
+    @cache
+    def report(kind: str):
+        from reports.render import report_of
+
+        return report_of(concluded_run(kind))
+
+    return report
+
+
+@pytest.fixture(scope="session")
+def page_of_kind(report_of_kind):
+    """The pages of a concluded run by its kind: texts by file name."""
+
+    @cache
+    def page(kind: str):
+        from reports.pages import pages
+
+        return pages(report_of_kind(kind))
+
+    return page
