@@ -15,6 +15,7 @@ from pydantic import (
 
 from catalog.lengths import Lengths, parse_lengths
 from catalog.limits import check_arguments, check_endpoint, check_host, check_setting
+from catalog.schema.cloud import Aws
 from catalog.schema.fields import (
     Bandwidth,
     Bytes,
@@ -329,6 +330,7 @@ class Campaign(Strict):
     commitments: tuple[Commitment, ...] = ("on-demand",)
     i_accept_oom: Flag = False
     mirrors: Mirrors = Mirrors()
+    aws: Aws = Aws()
     offline: Flag = False
     store: str = "runs"
     exploratory: Flag = False

@@ -9,6 +9,8 @@ from typing import Final
 from flows.clouds.protocol import (
     ACQUIRED,
     ACQUIRING,
+    HELD,
+    LEFT_BEHIND,
     NOT_ACQUIRED,
     NOT_RELEASED,
     READY,
@@ -104,8 +106,9 @@ class Local:
         return tuple(
             Owned(
                 machine=_machine(holder, None, None),
-                state="held" if holder.is_alive else "left behind",
+                state=HELD if holder.is_alive else LEFT_BEHIND,
                 holder=str(holder),
+                is_billed=False,
             )
             for holder in holdings(self.locks)
             if holder.host == HOST

@@ -23,6 +23,7 @@ from typing import Any, Final, Protocol
 from pydantic import TypeAdapter
 
 from catalog.quantity import Quantity
+from catalog.schema import Campaign
 
 ACQUIRING: Final = "acquiring"
 ACQUIRED: Final = "acquired"
@@ -31,6 +32,10 @@ READY: Final = "ready"
 RELEASING: Final = "releasing"
 RELEASED: Final = "released"
 NOT_RELEASED: Final = "not-released"
+
+HELD: Final = "held"
+LEFT_BEHIND: Final = "left behind"
+HELD_ELSEWHERE: Final = "held elsewhere"
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -47,12 +52,16 @@ class Site:
     """What a driver may know of where it is called from; nothing else is read by it.
 
     ``state`` is a folder of this user's that outlives a run, for key pairs and the like;
-    ``now`` is the time in UTC.
+    ``now`` is the time in UTC. ``campaign`` holds what its file says under the driver's own
+    key (``aws:``); ``known`` are machines that ledgers name, wherever they are: what is owned
+    is looked for there too.
     """
 
     environment: Mapping[str, str]
     state: Path
     now: Callable[[], dt.datetime]
+    campaign: Campaign | None = None
+    known: tuple[Machine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +95,29 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """How a machine is entered over SSH.
+
+    ``key`` is the private key's file, None where the agent or SSH's own files know it.
+    ``host_keys`` are the machine's public keys as in a ``.pub`` file, known before its first
+    start; without any, ``known_hosts`` must have them.
+    """
+
+    user: str
+    port: int = 22
+    key: str | None = None
+    host_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """A machine that is ours for now.
 
     ``id`` is the driver's, and enough to release it. ``host_id`` is its name in files.
     ``address`` is where it is reached, None for this machine and for one that is not up yet.
     ``price`` per hour carries its basis and source; None is unknown, never free. ``noted`` is
-    what the driver saw when it got it: zone, image, what it took over.
+    what the driver saw when it got it: zone, image, what it took over. ``login`` is how it is
+    entered, None for this machine.
     """
 
     id: str
@@ -106,6 +131,7 @@ class Machine:
     acquired_at: dt.datetime
     expires: dt.datetime
     noted: Mapping[str, str] = field(default_factory=dict)
+    login: Login | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The machine as strict JSON values, as the ledger keeps it."""
@@ -116,12 +142,16 @@ class Machine:
 class Owned:
     """A machine that the cloud says is ours, by its tags or its lock.
 
-    ``state`` is the cloud's word: ``running``, ``held``, ``left behind``.
+    ``state``: ``held`` by a campaign that lives, ``left behind`` by one that is dead, ``held
+    elsewhere`` where only another machine could tell. ``is_billed``: it costs money as long
+    as it is there. ``seen`` is what there is, in the cloud's words.
     """
 
     machine: Machine
     state: str
     holder: str
+    is_billed: bool = True
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def refusal(tmp_path: Path, text: str, model: type | None = None) -> str:
         (
             "name: mine",
             "name: mine\nzzz: 1",
-            "file.yaml:3: unknown key 'zzz'. Known: budget, candidates, commitments,",
+            "file.yaml:3: unknown key 'zzz'. Known: aws, budget, candidates, commitments,",
         ),
         (
             "  model: some/model\n",
