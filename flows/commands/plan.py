@@ -19,44 +19,52 @@ from flows.run_plan import make_run_plan, rehearsed
 
 PLANNED = "planned"  # the run of a plan that nobody has started
 
+File = Annotated[Path, typer.Argument(help="Campaign file.", show_default=False)]
+Needs = Annotated[
+    bool, typer.Option("--needs", help="Every image, wheel, checkpoint and address.")
+]
+Preflight = Annotated[
+    bool, typer.Option("--preflight", help="Look too at what would stop it here and now.")
+]
+Rehearse = Annotated[bool, typer.Option("--rehearse", help="Plan it with simulated engines.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CANDIDATE", help="Measure these alone; may be repeated."),
+]
+Unlikely = Annotated[
+    bool,
+    typer.Option("--include-unlikely", help="Measure what an assumption speaks against."),
+]
+Unknown = Annotated[
+    bool, typer.Option("--include-unknown", help="Measure what the paper cannot judge.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="The plans as JSON on standard output.")]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
+]
+Today = Annotated[
+    str, typer.Option(metavar="DATE", help="Judge the age of prices on this day.")
+]
+
 
 def command(
-    campaign: Annotated[Path, typer.Argument(help="Campaign file.", show_default=False)],
+    campaign: File,
     *,
-    needs: Annotated[
-        bool, typer.Option("--needs", help="Every image, wheel, checkpoint and address.")
-    ] = False,
-    preflight: Annotated[
-        bool, typer.Option("--preflight", help="Look too at what would stop it here and now.")
-    ] = False,
-    rehearse: Annotated[
-        bool, typer.Option("--rehearse", help="Plan it with simulated engines.")
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CANDIDATE", help="Measure these alone; may be repeated."),
-    ] = None,
-    include_unlikely: Annotated[
-        bool,
-        typer.Option("--include-unlikely", help="Measure what an assumption speaks against."),
-    ] = False,
-    include_unknown: Annotated[
-        bool, typer.Option("--include-unknown", help="Measure what the paper cannot judge.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The plans as JSON on standard output.")
-    ] = False,
-    catalog: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
-    ] = None,
-    today: Annotated[
-        str, typer.Option(metavar="DATE", help="Judge the age of prices on this day.")
-    ] = "",
+    needs: Needs = False,
+    preflight: Preflight = False,
+    rehearse: Rehearse = False,
+    only: Only = None,
+    include_unlikely: Unlikely = False,
+    include_unknown: Unknown = False,
+    as_json: AsJson = False,
+    catalog: Folders = None,
+    today: Today = "",
 ) -> None:
     """Show who would be measured, in which order, how long, for how much. Starts nothing."""
     day, folders = day_of(today), tuple(catalog or ())
     stated, facts = load_campaign(campaign), load_catalog(folders)
+    launched = rehearsed(stated) if rehearse else stated
     with located(campaign):
         plan = make_run_plan(
             stated,
@@ -70,7 +78,6 @@ def command(
             include_unlikely=include_unlikely,
             include_unknown=include_unknown,
         )
-        launched = rehearsed(stated) if rehearse else stated
         unfit = [each.name for each in plan.candidates if each.launch is None]
         plans = planned(launched, facts, folders, lenient=unfit)
     if as_json:
