@@ -14,7 +14,9 @@ from reports.run.plan_file import CandidateFacts, LoadPoint, RunPlan
 
 _SEED_BITS: Final = 31  # servers keep a request's seed in 32 bits with a sign
 _MASK: Final = "***"
-_SECRET = re.compile(r"(key|token|secret|password|credential)", re.IGNORECASE)
+_SECRET = re.compile(  # whole words: TOKENIZERS_PARALLELISM is none, and moves numbers
+    r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)(_|$)", re.IGNORECASE
+)
 
 
 def cell_seed(plan: RunPlan, point: LoadPoint, replication: int) -> int:

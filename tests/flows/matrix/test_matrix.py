@@ -181,11 +181,14 @@ def test_a_secret_is_no_part_of_a_key(here: RunPlan) -> None:
     one, point = here.candidates[0], here.load_point("closed-4")
 
     def with_key(value: str) -> dict[str, Any]:
-        env = {"VLLM_API_KEY": value, "OMP_NUM_THREADS": "1"}
+        env = {"VLLM_API_KEY": value, "TOKENIZERS_PARALLELISM": "true"}
         launch = {**(one.launch or {}), "env": env}
         return cell_identity(here, one.model_copy(update={"launch": launch}), point)
 
-    assert with_key("first")["env"] == {"VLLM_API_KEY": "***", "OMP_NUM_THREADS": "1"}
+    assert with_key("first")["env"] == {
+        "VLLM_API_KEY": "***",
+        "TOKENIZERS_PARALLELISM": "true",
+    }
     assert with_key("first") == with_key("second")
 
 
