@@ -53,7 +53,7 @@ def section(report: Report) -> dict[str, Any]:
         "break_even": tuple(break_even_lines(report)),
         "consequences": tuple(_consequences(report, chosen)),
         "confirmation": tuple(_confirmation(report)),
-        "again": rerun_when(report.plan, decision),
+        "again": tuple(_again(report)),
         "rule": decision.rule,
         "blockers": decision.blockers,
         "signoff": Table(title="Sign-off", columns=_SIGNOFF, rows=signoff_rows(report)),
@@ -171,6 +171,14 @@ def _consequences(report: Report, chosen: Ranked | None) -> Iterator[str]:
         yield f"{chosen.instances} instances carry the stated demand, at {cost} a month."
     for reason in chosen.unsignable:
         yield f"It cannot be signed: {reason}."
+
+
+def _again(report: Report) -> Iterator[str]:
+    """When the decision does not stand any longer; what would flip it has its own list."""
+    flips = {flip.sentence for flip in report.decision.flips}
+    for event in rerun_when(report.plan, report.decision):
+        if event not in flips:
+            yield event
 
 
 def _confirmation(report: Report) -> Iterator[str]:

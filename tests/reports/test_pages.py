@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_a_page_is_well_formed_with_one_first_heading_and_none_skipped(
 
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     assert page.find("html")[0].attributes["lang"] == "en"
     assert page.find("a")[0].text == "Skip to the content"
 

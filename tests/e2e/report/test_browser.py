@@ -1,0 +1,158 @@
+"""The report as people see it: a real Chromium, light, dark, narrow and on paper."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from pypdf import PdfReader
+
+from reports.render import render_run
+from tests.conftest import refuse_or_skip
+from tests.reports.runs import concluded
+
+pytestmark = pytest.mark.e2e
+WIDE, NARROW = 1200, 400
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless browser: Debian's chromium."""
+    program = shutil.which("chromium")
+    if program is None:
+        refuse_or_skip("no chromium: install Debian's package of that name")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module", params=["rehearsal", "endpoint", "many", "nothing measured"])
+def address(request, tmp_path_factory) -> str:
+    """Where the page of a concluded run lies."""
+    folder = concluded(tmp_path_factory.mktemp("run"), request.param)
+    return render_run(folder).files["report.html"].as_uri()
+
+
+@pytest.fixture
+def opened(chromium, address):
+    """Opens the page in a theme and a width; what it complains of and asks for is kept."""
+    contexts = []
+
+    def open_page(theme="light", width=WIDE):
+        context = chromium.new_context(
+            color_scheme=theme, viewport={"width": width, "height": 900}
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints, page.requests = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda asked: page.requests.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def style(page, selector, name) -> str:
+    return page.eval_on_selector(selector, f"e => getComputedStyle(e).{name}")
+
+
+def test_the_page_asks_for_itself_alone_and_nothing_is_refused(opened, address) -> None:
+    page = opened()
+
+    assert page.requests == [address]
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(("theme", "paper"), [("light", LIGHT), ("dark", DARK)])
+def test_light_and_dark_follow_the_reader(opened, tmp_path, theme, paper) -> None:
+    page = opened(theme)
+    page.screenshot(path=tmp_path / f"{theme}.png", full_page=True)
+
+    assert style(page, "body", "backgroundColor") == paper
+    assert style(page, "h1", "color") != paper
+    for line in page.query_selector_all("svg text"):
+        assert line.evaluate("e => getComputedStyle(e).fill") not in (paper, "none")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_nothing_makes_the_page_wider_than_the_screen(opened, tmp_path, width) -> None:
+    page = opened(width=width)
+    page.screenshot(path=tmp_path / f"{width}.png")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_labels_of_figures_lie_inside_them(opened) -> None:
+    page = opened()
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+            const box = svg.getBoundingClientRect();
+            return [...svg.querySelectorAll('text')].map(text => [
+                text.textContent, text.getBoundingClientRect()
+            ]).filter(([_, r]) => r.left < box.left - 1 || r.right > box.right + 1
+                || r.top < box.top - 1 || r.bottom > box.bottom + 1
+            ).map(([words]) => words);
+        })"""
+    )
+
+    assert outside == []
+
+
+def test_names_beside_lines_do_not_cover_each_other(opened) -> None:
+    page = opened()
+    covered = page.evaluate(
+        """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+            const names = [...svg.querySelectorAll('text')]
+                .filter(text => getComputedStyle(text).fontWeight === '600')
+                .map(text => [text.textContent, text.getBoundingClientRect()]);
+            return names.flatMap(([a, r], i) => names.slice(i + 1).filter(([_, s]) =>
+                r.left < s.right && s.left < r.right
+                && r.top + 4 < s.bottom && s.top + 4 < r.bottom
+            ).map(([b]) => a + ' / ' + b));
+        })"""
+    )
+
+    assert covered == []
+
+
+def test_paper_is_light_whole_and_open(opened, tmp_path) -> None:
+    page = opened("dark")
+    file = tmp_path / "report.pdf"
+    page.pdf(path=file, format="A4", prefer_css_page_size=True)
+    pages = PdfReader(file).pages
+    text = "\n".join(each.extract_text() for each in pages)
+
+    page.emulate_media(media="print")
+    assert style(page, "body", "backgroundColor") == LIGHT
+    assert page.query_selector(".stamp").inner_text() in pages[0].extract_text()
+    assert f"1 / {len(pages)}" in pages[0].extract_text()
+    for details in page.query_selector_all("details"):
+        inside = details.query_selector("td, dd, pre, li").inner_text().split()[0]
+        assert inside in text
+
+
+def test_a_stamp_stands_on_every_sheet_of_paper(opened, tmp_path) -> None:
+    page = opened()
+    mark = page.query_selector(".watermark")
+    words = mark.inner_text()
+    file = tmp_path / "report.pdf"
+    page.pdf(path=file, format="A4", prefer_css_page_size=True)
+
+    assert all(words in each.extract_text() for each in PdfReader(file).pages)
+
+
+def test_everything_can_be_reached_by_keyboard(opened) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+
+    assert page.evaluate("document.activeElement.className") == "skip"
+    scrolled = page.query_selector_all(".wide, .plot")
+    assert all(each.get_attribute("tabindex") == "0" for each in scrolled)
+    assert all(each.get_attribute("aria-label") for each in scrolled)
