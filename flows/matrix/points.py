@@ -56,7 +56,13 @@ def decision_point(campaign: Campaign, points: Sequence[LoadPoint]) -> str | Non
 def above_a_miss(
     points: Sequence[LoadPoint], missed: Sequence[str], decision: str | None
 ) -> tuple[str, ...]:
-    """Points that ask more than one that is a proven miss; never the contract's own."""
+    """Points that ask more than one that is a proven miss; never the contract's own.
+
+    Without a load of its own (``decision`` None) a contract is one for work done, and more
+    streams may do more: nothing is above a miss.
+    """
+    if decision is None:
+        return ()
     lost = [point for point in points if point.name in missed]
     return tuple(
         point.name

@@ -361,8 +361,14 @@ def test_levels_above_a_proven_miss_are_named_and_the_contracts_own_never() -> N
     points += [poisson_point(8.0), poisson_point(4.0, 16), poisson_point(8.0, 16)]
 
     assert above_a_miss(points, ["closed-8"], "closed-16") == ("closed-32",)
-    assert above_a_miss(points, ["poisson-4-cap16"], None) == ("poisson-8-cap16",)
+    assert above_a_miss(points, ["poisson-4-cap16"], "closed-1") == ("poisson-8-cap16",)
     assert above_a_miss(points, [], "closed-16") == ()
+
+
+def test_more_streams_may_do_the_work_that_fewer_do_not() -> None:
+    points = [closed_point(n) for n in (1, 8, 16)]
+
+    assert above_a_miss(points, ["closed-1"], None) == ()
 
 
 CONTROLLED = {
