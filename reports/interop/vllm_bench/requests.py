@@ -50,7 +50,8 @@ class Requests:
     def is_estimated(self) -> NDArray[np.bool_]:
         """Whether some chunk of an answer held several tokens, nobody knows which."""
         chunks = np.array([len(gaps) + 1 for gaps in self.gaps_s])
-        return self.is_ok & (chunks != self.output_tokens)
+        several: NDArray[np.bool_] = self.is_ok & (chunks != self.output_tokens)
+        return several
 
 
 def lists_of(requests: Requests, load: Load, *, is_service_only: bool) -> dict[str, list[Any]]:

@@ -1,0 +1,100 @@
+"""``runoff export``: a run in the form that the next one needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deploy_templates.deployments import ways
+from flows.errors import UsageError
+from flows.handing_on import foreign_text, write_launch
+from flows.run_directory import RunArgument, run_at
+from flows.signing import read_signoff
+from reports import decision_record as record
+from reports.bundle import write_bundle
+from reports.manifest import manifest_sha256
+from reports.run.read import Run
+from reports.run.write import write_whole
+
+
+def command(
+    run: RunArgument,
+    *,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="One .zip or .tar with a verify.py in it."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Requests, cells and candidates as CSV."),
+    ] = None,
+    launch: Annotated[
+        str | None,
+        typer.Option(metavar="|".join(ways()), help="The winner's exact launch, kept running."),
+    ] = None,
+    vllm_bench: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="All cells as results of vllm bench serve."),
+    ] = None,
+    decision_record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The decision as Markdown to commit beside code."),
+    ] = None,
+    candidate: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="For --launch and --vllm-bench: only this one."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where --launch writes its files.")
+    ] = Path("deployment"),
+) -> None:
+    """Write a run as one file, as CSV, as a deployment, for another tool, or as a record.
+
+    Overwrites nothing.
+    """
+    asked = (bundle, csv, launch, vllm_bench, decision_record)
+    if all(each is None for each in asked):
+        raise UsageError("export", "nothing is asked for", "Give --bundle, --launch or another")
+    found = run_at(run)
+    if bundle is not None:
+        files = write_bundle(found.folder, bundle)
+        _said(bundle, f"{files} files; python3 verify.py proves them")
+    if csv is not None:
+        _write_csv(found, csv)
+    if launch is not None:
+        for path in write_launch(found, launch, out, candidate):
+            _said(path)
+    if vllm_bench is not None:
+        _write_new(vllm_bench, foreign_text(found, "vllm-bench", candidate))
+    if decision_record is not None:
+        _write_new(decision_record, _record(found))
+
+
+def _write_csv(run: Run, folder: Path) -> None:
+    from reports.frames import NAMES, write_csv  # noqa: PLC0415 - only this option needs pandas
+
+    for name in NAMES:
+        if (folder / f"{name}.csv").exists():
+            raise UsageError(
+                str(folder / f"{name}.csv"), "this file exists", "Choose another folder"
+            )
+    for path in write_csv(run, folder):
+        _said(path)
+
+
+def _record(run: Run) -> str:
+    return record.decision_record(
+        run.plan, run.decision, read_signoff(run.folder), manifest_sha256(run.folder)
+    )
+
+
+def _write_new(path: Path, text: str) -> None:
+    write_whole(path, text.encode(), is_new=True)
+    _said(path)
+
+
+def _said(path: Path, what: str = "") -> None:
+    sys.stdout.write(f"wrote {path}" + (f" ({what})\n" if what else "\n"))

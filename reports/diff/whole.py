@@ -1,0 +1,78 @@
+"""All that differs between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reports.diff.facts import Difference, differences, verdict_of
+from reports.diff.measures import Compared, compared
+from reports.run.decision_file import Decision, Ranked
+from reports.run.read import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiff:
+    """All differences of two runs; ``reasons`` is why the decision is another one."""
+
+    a: str
+    b: str
+    differences: tuple[Difference, ...]
+    compared: tuple[Compared, ...]
+    is_decision_changed: bool
+    reasons: tuple[str, ...]
+
+
+def diff_runs(a: Run, b: Run) -> RunDiff:
+    """What differs from A to B; ReportsError for a run that is not concluded."""
+    measures = tuple(compared(a, b))
+    return RunDiff(
+        a=f"{a.plan.campaign}/{a.plan.run}",
+        b=f"{b.plan.campaign}/{b.plan.run}",
+        differences=tuple(differences(a, b)),
+        compared=measures,
+        is_decision_changed=verdict_of(a.decision) != verdict_of(b.decision),
+        reasons=tuple(reasons(a.decision, b.decision, measures)),
+    )
+
+
+def reasons(a: Decision, b: Decision, measures: Sequence[Compared]) -> Iterator[str]:
+    """Why the decision is another one, as sentences; nothing where it is the same."""
+    if verdict_of(a) == verdict_of(b):
+        return
+    yield f"A: {a.sentence}"
+    yield f"B: {b.sentence}"
+    if a.method_version != b.method_version:
+        yield f"The runs were decided by versions {a.method_version} and {b.method_version}."
+    for name in dict.fromkeys(filter(None, (a.chosen, b.chosen))):
+        before, after = (_place(each, name) for each in (a, b))
+        if before is None or after is None:
+            yield f"{name} was a candidate only in {'B' if before is None else 'A'}."
+            continue
+        yield from _moved(before, after)
+        for each in measures:
+            if each.candidate == name and each.word in ("better", "worse"):
+                point = f"{each.measure} at {each.load_point}"
+                yield f"{name} got {each.word} in {point}: {each.ratio:.3g} times as much."
+
+
+def _place(decision: Decision, name: str) -> Ranked | None:
+    return next((each for each in decision.ranking if each.name == name), None)
+
+
+def _moved(before: Ranked, after: Ranked) -> Iterator[str]:
+    name = before.name
+    if before.standing != after.standing:
+        stood = f"{name} stood as {before.standing!r}"
+        yield f"{stood} and stands as {after.standing!r}: {after.why}."
+    for clause in before.clauses.keys() & after.clauses.keys():
+        if before.clauses[clause] != after.clauses[clause]:
+            change = f"{before.clauses[clause]!r} to {after.clauses[clause]!r}"
+            yield f"The {clause} clause of {name} went from {change}."
+    costs = [
+        each.usd_per_1m.value if each.usd_per_1m is not None else None
+        for each in (before, after)
+    ]
+    if costs[0] != costs[1]:
+        was, now = ("unknown" if cost is None else f"${cost:.3g}" for cost in costs)
+        yield f"1M compliant tokens of {name} cost {was} and now {now}."
