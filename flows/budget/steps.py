@@ -160,7 +160,7 @@ def _by_tokens(
     if candidate.kind != "endpoint" or price is None or price.unit != DOLLARS_PER_MILLION:
         return None
     discarded = plan.matrix.warmup_requests if not requests else 0
-    tokens = cells * (requests + discarded) * times.mean_tokens(plan.contract.output_tokens)
+    tokens = cells * (requests + discarded) * times.mean_output(plan.contract)
     usd = tokens / _MILLION * price.value
     return Range(usd, usd) if requests else Range(0.0, usd)
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from catalog.lengths import Lengths, parse_lengths
-from flows.matrix.amounts import duration_s
-from reports.run.plan_file import CandidateFacts, LoadPoint, MatrixFacts, RunPlan
+from flows.matrix.amounts import duration_s, goal_rate_per_s
+from reports.run.plan_file import CandidateFacts, ContractFacts, LoadPoint, MatrixFacts, RunPlan
 
-_MEAN_UNKNOWN: Final = 128.0  # tokens, where only a file says the lengths
+_MEAN_UNKNOWN: Final = 128.0  # tokens, where a plan does not say
 _GUESSED_REQUEST_S: Final = (0.5, 60.0)  # one request, where neither bound nor limit says more
 _BESIDE_LIMITS: Final = 1 / 20  # a request may be so much faster than the contract allows
 _SETTLING_S: Final = (2.0, 15.0)  # around every cell: probe, tokens, files
@@ -105,11 +104,11 @@ def cell(plan: RunPlan, candidate: CandidateFacts, point: LoadPoint) -> Range:
 def request(plan: RunPlan, candidate: CandidateFacts) -> Range:
     """One request among others: from the gates' bounds to the contract's limits."""
     contract, slo = plan.contract, plan.contract.slo
-    output = mean_tokens(contract.output_tokens)
+    output, goal_per_s = mean_output(contract), goal_rate_per_s(contract)
     fast = _sum_ms(candidate.bound_ttft_ms, candidate.bound_itl_ms, output)
     slow = _sum_ms(slo.ttft_ms, slo.itl_ms, output)
-    if slow is None and contract.offline is not None:
-        slow = _offline_request_s(plan, output)
+    if slow is None and goal_per_s is not None:
+        slow = (contract.concurrency or 1) / goal_per_s
     if slow is None:
         slow = fast / _BESIDE_LIMITS if fast is not None else _GUESSED_REQUEST_S[1]
     if fast is None:
@@ -125,13 +124,9 @@ def is_guessed(plan: RunPlan, candidate: CandidateFacts) -> bool:
     return not has_limits and not has_bounds and contract.offline is None
 
 
-def mean_tokens(lengths: str) -> float:
-    """Expected tokens of a distribution's text."""
-    try:
-        found: Lengths = parse_lengths(lengths)
-    except ValueError:
-        return _MEAN_UNKNOWN
-    return found.mean()
+def mean_output(contract: ContractFacts) -> float:
+    """Expected output tokens of a request."""
+    return contract.mean_output_tokens or _MEAN_UNKNOWN
 
 
 def _requests(plan: RunPlan, candidate: CandidateFacts, point: LoadPoint, count: int) -> Range:
@@ -167,17 +162,3 @@ def _sum_ms(ttft_ms: float | None, itl_ms: float | None, output: float) -> float
     if ttft_ms is None or itl_ms is None:
         return None
     return (ttft_ms + itl_ms * max(0.0, output - 1)) / 1e3
-
-
-def _offline_request_s(plan: RunPlan, output: float) -> float | None:
-    """A request's time at the contract's load when its goal is just met, in s."""
-    goal, streams = plan.contract.offline, plan.contract.concurrency or 1
-    if goal is None:
-        return None
-    if goal.tokens_per_hour:
-        return streams * output * 3600 / goal.tokens_per_hour
-    if goal.requests_per_hour:
-        return streams * 3600 / goal.requests_per_hour
-    if goal.requests and goal.deadline_s:
-        return streams * goal.deadline_s / goal.requests
-    return None

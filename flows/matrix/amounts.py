@@ -8,12 +8,13 @@ from typing import Final
 from catalog.errors import CatalogError
 from catalog.schema import Campaign
 from flows.matrix.points import decision_point, load_points
-from reports.run.plan_file import LoadPoint, MatrixFacts, RunPlan
+from reports.run.plan_file import ContractFacts, LoadPoint, MatrixFacts, RunPlan
 
 DECISION_REQUESTS: Final = 200
 DECISION_S: Final = 600.0
 LEAST_REPLICATIONS: Final = 3
 SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
+_S_PER_H: Final = 3600.0
 _SIGMAS: Final = 4.0  # of a Poisson count, by which it may fall behind its mean
 
 
@@ -72,8 +73,8 @@ def duration_s(plan: RunPlan, point: LoadPoint) -> float | None:
     """Least length of a cell in s; None: it ends with its requests.
 
     A cell by time is long enough for the requests as well: of an open one by its rate, of a
-    closed one by the time that requests within the contract's limits take (a slower server
-    that gets fewer done misses the contract anyway).
+    closed one by the time that requests within the contract's limits take, or that its goal
+    leaves them (a slower server that gets fewer done misses the contract anyway).
     """
     matrix = plan.matrix
     least_s = matrix.duration_s
@@ -108,28 +109,38 @@ def least_requests(plan: RunPlan, point: LoadPoint) -> int:
     if point.rate_per_s is not None:
         mean = point.rate_per_s * least_s
         return max(requests, math.floor(mean - _SIGMAS * math.sqrt(mean)))
-    within_s = _within_limits_s(plan)
+    within_s = _within_limits_s(plan.contract)
     streams = point.concurrency or 1
     return requests if within_s is None else max(requests, int(streams * least_s / within_s))
 
 
+def goal_rate_per_s(contract: ContractFacts) -> float | None:
+    """Requests per second that an offline contract's goal needs; None for other contracts."""
+    goal = contract.offline
+    if goal is None:
+        return None
+    if goal.requests_per_hour is not None:
+        return goal.requests_per_hour / _S_PER_H
+    if goal.requests is not None and goal.deadline_s is not None:
+        return goal.requests / goal.deadline_s
+    if goal.tokens_per_hour is not None and contract.mean_output_tokens:
+        return goal.tokens_per_hour / _S_PER_H / contract.mean_output_tokens
+    return None
+
+
 def _requests_s(plan: RunPlan, point: LoadPoint) -> float:
     """Seconds after which the cell's requests are there; 0 where nothing says so."""
-    requests = plan.matrix.requests
+    requests, goal_per_s = plan.matrix.requests, goal_rate_per_s(plan.contract)
     if point.rate_per_s is not None:
         return (requests + _SIGMAS * math.sqrt(requests)) / point.rate_per_s
-    return requests * (_within_limits_s(plan) or 0.0) / (point.concurrency or 1)
+    if goal_per_s is not None:
+        return requests / goal_per_s
+    return requests * (_within_limits_s(plan.contract) or 0.0) / (point.concurrency or 1)
 
 
-def _within_limits_s(plan: RunPlan) -> float | None:
+def _within_limits_s(contract: ContractFacts) -> float | None:
     """The longest that a request within the contract's limits takes; None: none are stated."""
-    slo = plan.contract.slo
+    slo = contract.slo
     if slo.ttft_ms is None or slo.itl_ms is None:
         return None
-    return (slo.ttft_ms + slo.itl_ms * _longest(plan.contract.output_tokens)) / 1e3
-
-
-def _longest(lengths: str) -> int:
-    """The most tokens that a distribution's text allows; 0 where a file says it."""
-    last = lengths.rpartition(":")[2]
-    return int(last) if last.isdigit() else 0
+    return (slo.ttft_ms + slo.itl_ms * (contract.longest_output_tokens or 0)) / 1e3

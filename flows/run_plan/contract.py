@@ -25,6 +25,8 @@ def contract_facts(contract: Contract) -> ContractFacts:
         kv_cache=contract.precision.kv_cache,
         prompt_tokens=contract.prompt_tokens.text,
         output_tokens=contract.output_tokens.text,
+        mean_output_tokens=contract.output_tokens.mean(),
+        longest_output_tokens=contract.output_tokens.maximum,
         output=contract.output,
         cached_prefix_tokens=contract.cached_prefix_tokens,
         concurrency=contract.concurrency,

@@ -61,13 +61,18 @@ class QualityFacts(Frozen):
 
 
 class ContractFacts(Frozen):
-    """What must hold; lengths in the campaign file's words (``normal:1024:64:2048``)."""
+    """What must hold; lengths in the campaign file's words (``normal:1024:64:2048``).
+
+    ``mean_output_tokens`` and ``longest_output_tokens`` are those of the output lengths.
+    """
 
     model: str
     weights: str
     kv_cache: str
     prompt_tokens: str
     output_tokens: str
+    mean_output_tokens: Real | None = None
+    longest_output_tokens: int | None = None
     output: Literal["forced", "natural"]
     cached_prefix_tokens: int = 0
     concurrency: int | None = None

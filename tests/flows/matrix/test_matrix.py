@@ -244,6 +244,29 @@ def test_a_slow_cell_lasts_until_its_requests_are_there(tmp_path: Path) -> None:
     assert duration_s(plan, plan.load_point("closed-1")) == 200 * (30 + 16)
 
 
+def test_an_offline_cell_lasts_as_long_as_its_goal_leaves_the_requests(tmp_path: Path) -> None:
+    """200 of 6,000 requests in ten hours."""
+    goal = {"requests": 6000, "deadline": "10 h"}
+    contract = {"offline": goal, "slo": {}, "concurrency": None}
+    plan = plan_of(campaign_of(tmp_path, {"contract": contract})[0])
+
+    assert {duration_s(plan, point) for point in plan.matrix.load_points} == {1200.0}
+
+    tokens = {"offline": {"tokens_per_hour": "5760 tok/h"}, "slo": {}, "concurrency": None}
+    plan = plan_of(campaign_of(tmp_path, {"contract": tokens})[0])
+    assert duration_s(plan, plan.load_point("closed-1")) == pytest.approx(2000.0)
+
+
+def test_lengths_of_a_file_are_known_to_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "lengths.txt").write_text("10\n20\n60\n")
+    contract = {"output_tokens": "file:lengths.txt", "concurrency": 1}
+    slow = {"slo": {"ttft": "30 s", "itl": "1 s"}}
+    plan = plan_of(campaign_of(tmp_path, {"contract": {**contract, **slow}})[0])
+
+    assert duration_s(plan, plan.load_point("closed-1")) == 200 * (30 + 60)
+    assert plan.contract.mean_output_tokens == 30.0
+
+
 def test_a_cell_by_time_holds_the_requests_that_the_limits_allow(
     canonical: RunPlan, tmp_path: Path
 ) -> None:
