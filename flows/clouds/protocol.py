@@ -47,6 +47,10 @@ class Record(Protocol):
         """Facts are strict JSON values."""
 
 
+def _silent(_why: str) -> None:
+    """Nobody watches."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """What a driver may know of where it is called from; nothing else is read by it.
@@ -54,7 +58,8 @@ class Site:
     ``state`` is a folder of this user's that outlives a run, for key pairs and the like;
     ``now`` is the time in UTC. ``campaign`` holds what its file says under the driver's own
     key (``aws:``); ``known`` are machines that ledgers name, wherever they are: what is owned
-    is looked for there too.
+    is looked for there too. ``waiting`` hears about once a second why a call waits; what it
+    raises ends the wait, and what was got so far is given back.
     """
 
     environment: Mapping[str, str]
@@ -62,6 +67,7 @@ class Site:
     now: Callable[[], dt.datetime]
     campaign: Campaign | None = None
     known: tuple[Machine, ...] = ()
+    waiting: Callable[[str], None] = _silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
