@@ -20,7 +20,7 @@ def sums(plan: RunPlan) -> Iterator[str]:
         f"machine time {_hours(found.machine_s)}; on the wall {_hours(found.wall_s)} "
         "(hosts work at the same time)"
     )
-    yield f"cost {_money(found.usd)}"
+    yield f"cost {_money(found.usd)}{': a price is not known' if found.usd is None else ''}"
     yield from _limits(plan, found)
     yield from _skippable(plan)
     for host in dict.fromkeys(each.host for each in plan.estimate):
@@ -67,10 +67,9 @@ def _skippable(plan: RunPlan) -> Iterator[str]:
 
 
 def _shared(each: Sharing) -> str:
-    return (
-        f"{', '.join(each.candidates)} share one {each.host}: machines apart would cost "
-        f"{_money(each.saved_usd)} more"
-    )
+    more = "" if each.saved_usd is None else f" {_money(each.saved_usd)}"
+    names = ", ".join(each.candidates)
+    return f"{names} share one {each.host}: machines apart would cost{more} more"
 
 
 def _hours(time: Range) -> str:
@@ -78,4 +77,4 @@ def _hours(time: Range) -> str:
 
 
 def _money(usd: Range | None) -> str:
-    return "unknown: a price is" if usd is None else f"${usd.low:,.2f} to ${usd.high:,.2f}"
+    return "unknown" if usd is None else f"${usd.low:,.2f} to ${usd.high:,.2f}"
