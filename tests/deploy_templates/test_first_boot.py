@@ -139,3 +139,14 @@ def test_a_heartbeat_that_is_no_number_changes_nothing(machine, words):
 
     assert run("heartbeat.sh", *words) == 2
     assert (state / "deadline").read_text() == "1\n"
+
+
+def test_a_machine_that_is_taken_over_gets_the_new_orders_expiry(machine):
+    state, run, off = machine
+    (state / "expires").write_text(at(-1))
+
+    assert run("heartbeat.sh", "600", at(3600).strip()) == 0
+    run("dead-man.sh")
+
+    assert not off.exists()
+    assert run("heartbeat.sh", "600", "later") == 2
