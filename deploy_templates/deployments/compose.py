@@ -60,6 +60,8 @@ def _service(deployment: Deployment, run: ContainerRun) -> Iterator[tuple[str, A
     yield "environment", environment
     if run.volumes:
         yield "volumes", [_mount(volume) for volume in run.volumes]
+    if (cores := held_cores(deployment, run)) is not None:
+        yield "cpuset", cores
     yield from _limits(run)
     if run.gpus is not None:
         yield "deploy", {"resources": {"reservations": {"devices": [_gpus(run.gpus)]}}}
@@ -82,7 +84,6 @@ def _service(deployment: Deployment, run: ContainerRun) -> Iterator[tuple[str, A
 def _limits(run: ContainerRun) -> Iterator[tuple[str, Any]]:
     for option, key in (
         ("--ipc", "ipc"),
-        ("--cpuset-cpus", "cpuset"),
         ("--shm-size", "shm_size"),
     ):
         if (value := run.value(option)) is not None:
@@ -112,6 +113,11 @@ def _mount(volume: Volume) -> str:
 def _kept(word: str) -> str:
     """The word as Compose hands it on: a dollar sign is doubled."""
     return word.replace("$", "$$")
+
+
+def held_cores(deployment: Deployment, run: ContainerRun) -> str | None:
+    """The cores that its words name, else those that it was held to when it was measured."""
+    return run.value("--cpuset-cpus") or ",".join(map(str, deployment.cpus)) or None
 
 
 def pinned(image: str, digest: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from catalog.errors import CatalogError
-from deploy_templates.deployments.compose import pinned
+from deploy_templates.deployments.compose import held_cores, pinned
 from deploy_templates.deployments.container_words import ContainerRun, Volume, container_run
 from deploy_templates.deployments.deployment import Deployment
 
@@ -31,7 +31,7 @@ def _notes(deployment: Deployment, run: ContainerRun) -> Iterator[str]:
     if run.secrets:
         yield f"Secrets ({', '.join(run.secrets)}) are keys of the Secret {deployment.name}."
     yield "Measured on loopback; here the Service carries the traffic."
-    cores = run.value("--cpuset-cpus")
+    cores = held_cores(deployment, run)
     if cores:
         yield f"Measured on the cores {cores}: needs the static CPU manager for whole cores."
     for limit in run.values("--ulimit"):
@@ -171,7 +171,7 @@ def _resources(deployment: Deployment, run: ContainerRun) -> Object:
     found: Object = {}
     if run.gpus is not None:
         found["nvidia.com/gpu"] = len(run.gpus) or deployment.devices
-    cores = run.value("--cpuset-cpus")
+    cores = held_cores(deployment, run)
     if cores:
         found["cpu"] = len(cores.split(","))
     return found

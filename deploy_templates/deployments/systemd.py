@@ -41,10 +41,10 @@ def _unit(deployment: Deployment) -> Iterator[str]:
     for key, value in sorted(plan.env.items()):
         yield f"Environment={_quoted(f'{key}={value}', dollar='$')}"
     yield f"EnvironmentFile=-{SECRETS}/{name}.env"
-    yield f"ExecStart={' '.join(_command(plan.argv, place))}"
+    yield f"ExecStart={' '.join(_command(_held(deployment), place))}"
     if plan.cleanup:
         yield f"ExecStopPost=-{' '.join(_command(plan.cleanup, place))}"
-    if deployment.cpus and "taskset" not in plan.argv[0] and plan.mode != "container":
+    if plan.mode != "container" and _needs_cores(deployment):
         yield f"CPUAffinity={' '.join(map(str, deployment.cpus))}"
     yield f"KillSignal={plan.stop.signal}"
     yield f"FinalKillSignal={plan.stop.second_signal}"
@@ -55,6 +55,21 @@ def _unit(deployment: Deployment) -> Iterator[str]:
     yield ""
     yield "[Install]"
     yield "WantedBy=multi-user.target"
+
+
+def _needs_cores(deployment: Deployment) -> bool:
+    """Whether the server was held to cores that its words do not name."""
+    words = deployment.plan.argv
+    named = "--cpuset-cpus" in words or words[0].endswith("taskset")
+    return bool(deployment.cpus) and not named
+
+
+def _held(deployment: Deployment) -> tuple[str, ...]:
+    """The words; a container is held to its cores by its engine, not by the unit."""
+    words = deployment.plan.argv
+    if deployment.plan.mode != "container" or not _needs_cores(deployment):
+        return words
+    return (*words[:2], "--cpuset-cpus", ",".join(map(str, deployment.cpus)), *words[2:])
 
 
 def _inside(place: str, folder: str) -> str:

@@ -149,6 +149,18 @@ def test_cores_that_the_plan_does_not_name_are_held_by_the_unit(plans) -> None:
     assert setting(unit, "CPUAffinity") == "2 3"
 
 
+def test_a_container_is_held_to_its_cores_in_every_way(plans) -> None:
+    held = deployment(plans["trt"], cpus=(4, 5))
+
+    unit = deployed("systemd", held)["runoff-trt.service"]
+    assert words_of(setting(unit, "ExecStart"))[:4] == ["docker", "run", "--cpuset-cpus", "4,5"]
+    assert "CPUAffinity" not in unit
+    compose = yaml.safe_load(deployed("compose", held)["compose.yaml"])
+    assert compose["services"]["server"]["cpuset"] == "4,5"
+    pod = objects(plans["trt"], cpus=(4, 5))["Deployment"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"]["cpu"] == 2
+
+
 def test_systemd_itself_takes_the_unit(plans, tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:

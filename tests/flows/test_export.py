@@ -1,0 +1,228 @@
+"""A run is handed on as files, as a deployment, for other tools, as a record; or compared."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catalog.load import load_campaign, load_catalog
+from flows.cli import run as runoff
+from flows.launch_plans import planned
+from reports.conclude import conclude
+from reports.manifest import manifest_sha256
+from reports.records import read_records
+from reports.render import render_run
+from reports.run.layout import RunFolder
+from reports.run.read import read_run
+from tests.reports.run.builder import NOW, QUICK, B, C, Made, build_run
+
+CAMPAIGN = """
+schema_version: 1
+name: launched
+contract:
+  model: meta-llama/Meta-Llama-3-8B-Instruct
+  prompt_tokens: 1024
+  output_tokens: 128
+  concurrency: 4
+  slo: {ttft: 1000 ms, itl: 25 ms}
+candidates:
+  - {name: B, device: nvidia-a100-80gb-sxm4, runtime: vllm, settings: {mode: container}}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    root = tmp_path_factory.mktemp("exported")
+    (root / "launched.yaml").write_text(CAMPAIGN)
+    (plan,) = planned(load_campaign(root / "launched.yaml"), load_catalog())
+    launch = plan.plan.to_json()
+    folder = build_run(
+        root, [Made(name="B", facts={"launch": launch}), C], replications=2, **QUICK
+    )
+    conclude(folder, now=NOW)
+    render_run(folder, now=NOW)
+    return folder
+
+
+def export(folder: RunFolder, *options: str) -> int:
+    return runoff(["export", str(folder.path), *options])
+
+
+def test_a_bundle_from_the_command_proves_itself(run: RunFolder, tmp_path: Path) -> None:
+    assert export(run, "--bundle", str(tmp_path / "run.zip")) == 0
+
+    unpack = [sys.executable, "-m", "zipfile", "-e", tmp_path / "run.zip", tmp_path / "out"]
+    subprocess.run(unpack, check=True)
+    proof = [sys.executable, "-I", "-S", tmp_path / "out" / "verify.py"]
+    done = subprocess.run(proof, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert manifest_sha256(run) in done.stdout
+
+
+def test_the_winners_launch_names_the_evidence_it_rests_on(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    assert export(run, "--launch", "compose", "--out", str(tmp_path)) == 0
+
+    text = (tmp_path / "compose.yaml").read_text()
+    plan = read_run(run.path).plan.candidate("B").launch or {}
+    assert manifest_sha256(run) in text
+    service = yaml.safe_load(text)["services"]["server"]
+    assert service["command"] == plan["argv"][plan["argv"].index("-m") :]
+    assert service["cpuset"] == "2,3"  # those that it was held to when it was measured
+
+
+@pytest.mark.parametrize("way", ["systemd", "kubernetes"])
+def test_the_other_ways_are_written_too(run: RunFolder, tmp_path: Path, way: str) -> None:
+    assert export(run, "--launch", way, "--out", str(tmp_path)) == 0
+    assert any(tmp_path.glob("runoff-b.*"))
+
+
+def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path, capsys) -> None:
+    (tmp_path / "compose.yaml").write_text("mine")
+    (tmp_path / "cells.csv").write_text("mine")
+    (tmp_path / "mine.md").write_text("mine")
+
+    assert export(run, "--launch", "compose", "--out", str(tmp_path)) == 2
+    assert export(run, "--csv", str(tmp_path)) == 2
+    assert export(run, "--decision-record", str(tmp_path / "mine.md")) == 2
+    assert capsys.readouterr().err.count("this file exists") == 3
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"mine"}
+
+
+def test_what_cannot_be_launched_is_refused(run: RunFolder, tmp_path: Path, capsys) -> None:
+    out = ["--out", str(tmp_path)]
+
+    assert export(run, "--launch", "nomad", *out) == 2
+    assert export(run, "--launch", "compose", "--candidate", "Z", *out) == 2
+    assert export(run, "--launch", "compose", "--candidate", "C", *out) == 2
+    assert export(run) == 2
+    said = capsys.readouterr().err
+    assert "there is no way 'nomad'" in said
+    assert "there is no candidate 'Z'" in said
+    assert "nothing is asked for" in said
+
+
+def test_the_tables_are_written_as_csv_with_units_in_their_headings(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    assert export(run, "--csv", str(tmp_path / "csv")) == 0
+
+    with (tmp_path / "csv" / "requests.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == sum(
+        len(read_records(cell.records).columns) for cell in read_run(run.path).cells
+    )
+    assert {"ttft_ms", "sent_s", "candidate", "load_point"} <= set(rows[0])
+    assert {row["candidate"] for row in rows} == {"B", "C"}
+    with (tmp_path / "csv" / "candidates.csv").open(newline="") as file:
+        chosen = [
+            row["candidate"] for row in csv.DictReader(file) if row["is_chosen"] == "True"
+        ]
+    assert chosen == [read_run(run.path).decision.chosen]
+
+
+def test_cells_are_written_for_the_other_tool_one_object_a_line(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    path = tmp_path / "out.json"
+    assert export(run, "--vllm-bench", str(path), "--candidate", "B") == 0
+
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {each["label"] for each in found} == {"B"}
+    assert {each["max_concurrency"] for each in found} == {1, 4}
+    assert len(found) == 2 * 2
+
+
+def test_a_decision_record_holds_the_decision_and_its_hash(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    assert export(run, "--decision-record", str(tmp_path / "0001-serve.md")) == 0
+
+    text = (tmp_path / "0001-serve.md").read_text()
+    decision = read_run(run.path).decision
+    assert decision.sentence.split(",")[0] in text
+    assert manifest_sha256(run) in text
+    assert "proposed: not signed" in text
+    assert text.endswith("\n")
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """The same campaign later: B has got too slow and cheaper."""
+    root = tmp_path_factory.mktemp("slower")
+    later = Made(name="B", itl_ms=30.0, price=3.00)
+    folder = build_run(root, [later, C], replications=3, plan={"run": "later"}, **QUICK)
+    conclude(folder, now=NOW)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = build_run(tmp_path_factory.mktemp("earlier"), [B, C], replications=3, **QUICK)
+    conclude(folder, now=NOW)
+    return folder
+
+
+def difference(a: RunFolder, b: RunFolder, capsys: pytest.CaptureFixture[str]) -> dict:
+    assert runoff(["diff", str(a.path), str(b.path), "--json"]) == 0
+    found: dict = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_run_does_not_differ_from_itself(earlier: RunFolder, capsys) -> None:
+    found = difference(earlier, earlier, capsys)
+
+    assert found["differences"] == []
+    assert found["reasons"] == []
+    assert not found["is_decision_changed"]
+    assert {each["word"] for each in found["compared"]} == {"no difference shown"}
+    assert {each["ratio"] for each in found["compared"]} == {1.0}
+
+
+def test_a_changed_price_and_a_changed_speed_are_named(
+    earlier: RunFolder, slower: RunFolder, capsys
+) -> None:
+    found = difference(earlier, slower, capsys)
+
+    prices = [d for d in found["differences"] if d["part"] == "price of B"]
+    assert [(d["what"], d["a"], d["b"]) for d in prices] == [("value", "3.67", "3")]
+    (tpot,) = [
+        each
+        for each in found["compared"]
+        if (each["candidate"], each["load_point"], each["measure"])
+        == ("B", "closed-4", "tpot_p95_ms")
+    ]
+    assert tpot["word"] == "worse"
+    assert tpot["ratio"] == pytest.approx(2.0, rel=0.05)
+    assert tpot["low"] < tpot["ratio"] < tpot["high"]
+
+
+def test_another_decision_is_explained(earlier: RunFolder, slower: RunFolder, capsys) -> None:
+    found = difference(earlier, slower, capsys)
+
+    assert found["is_decision_changed"]
+    said = " ".join(found["reasons"])
+    assert "B stood as 'complies' and stands as 'misses'" in said
+    assert "tpot_p95_ms at closed-4: 2" in said
+
+
+def test_a_diff_reads_as_tables(earlier: RunFolder, slower: RunFolder, capsys) -> None:
+    assert runoff(["diff", str(earlier.path), str(slower.path)]) == 0
+
+    said = capsys.readouterr().out
+    assert "Medians over launches" in said
+    assert "price of B" in said
+
+
+def test_a_diff_needs_two_concluded_runs(earlier: RunFolder, tmp_path: Path, capsys) -> None:
+    assert runoff(["diff", str(earlier.path), str(tmp_path)]) == 2
+    unfinished = build_run(tmp_path, [B], replications=1, **QUICK)
+    assert runoff(["diff", str(earlier.path), str(unfinished.path)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
