@@ -58,7 +58,8 @@ _SETTINGS: Final[dict[str, Any]] = {
 _HEAD: Final = re.compile(r"\A.*?<svg\b[^>]*>", re.DOTALL)
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _COMMENT: Final = re.compile(r"\s*<!--.*?-->", re.DOTALL)
-_FONT: Final = re.compile(r"font: (?:[a-z]+ )*?((?:bold|\d{3}) )?(\d+(?:\.\d+)?)px [^;\"]*")
+_FAMILY: Final = re.compile(r"font-family: [^;\"]*;? ?")
+_DOT: Final = re.compile(r"M (\S+) (\S+) \nL \1 \2 \n")
 _ID: Final = re.compile(r'\s+id="([^"]+)"')
 _LINK: Final = re.compile(r'xlink:href="#([^"]+)"')
 _URL: Final = re.compile(r"url\(#([^)]+)\)")
@@ -138,9 +139,9 @@ def themed(svg: str, sheet: Sheet, *, name: str, title: str, description: str) -
     """The SVG for a page: accessible, scalable, its names its own, its colours the page's."""
     body = _HEAD.sub("", svg, count=1)
     body = _COMMENT.sub("", _METADATA.sub("", body))
-    body = _FONT.sub(_font, body)
+    body = _FAMILY.sub("", body)
     body = _own_names(body, name)
-    body = _SPACE.sub("\n", _DECIMALS.sub(r"\1", body))
+    body = _SPACE.sub("\n", _DOT.sub(r"M\1 \2h0", _DECIMALS.sub(r"\1", body)))
     box = f"0 0 {sheet.width * 72:g} {sheet.height * 72:g}"
     head = (
         f'<svg viewBox="{box}" role="img" aria-labelledby="{name}-title {name}-desc">'
@@ -161,11 +162,6 @@ def _own_names(body: str, name: str) -> str:
     body = _ID.sub(named, body)
     body = _LINK.sub(lambda found: f'href="#{name}-{number[found[1]]}"', body)
     return _URL.sub(lambda found: f"url(#{name}-{number[found[1]]})", body)
-
-
-def _font(found: re.Match[str]) -> str:
-    weight = "font-weight: 600; " if found[1] else ""
-    return f"{weight}font-size: {found[2]}px"
 
 
 def halo(width: float = 3.0) -> dict[str, Any]:

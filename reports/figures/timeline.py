@@ -30,8 +30,9 @@ MISSING = "no records of the decision cell are in the run"
 MOST_POINTS: Final = 1_800  # of all launches together
 MOST_ROWS: Final = 5
 _SLOWEST: Final = 20
-_STEPS: Final = 240
-_BINS: Final = 60
+_STEPS: Final = 160
+_MOST_BINS: Final = 60
+_PER_BIN: Final = 8  # requests that a bin holds on average, at least
 _LATE_MS: Final = 1.0
 _BANDS: Final = {"warmup": "warm-up", "drain": "drain"}
 
@@ -163,7 +164,8 @@ def _row(replication: int, thin: Thin, step: int) -> Row:
     kept = np.unique(np.concatenate([drawable[::step], _slowest(thin, drawable)]))
     end = float(np.nanmax(np.concatenate([thin.scheduled_s, thin.done_s])))
     grid = np.linspace(0.0, end, _STEPS)
-    edges = np.linspace(0.0, end or 1.0, _BINS + 1)
+    bins = min(_MOST_BINS, max(4, len(thin) // _PER_BIN))
+    edges = np.linspace(0.0, end or 1.0, bins + 1)
     done = np.sort(np.where(np.isfinite(thin.done_s), thin.done_s, thin.scheduled_s))
     begun = np.searchsorted(thin.scheduled_s, grid, side="right")
     ended_by = np.searchsorted(done, grid, side="right")
@@ -232,7 +234,7 @@ def _dots(axes: Axes, row: Row, data: Timeline, span: tuple[float, float]) -> No
             row.failed_s, np.full(len(row.failed_s), 0.94), "x", color=FAIL, transform=foot
         )
     axes.set_ylabel("TTFT, ms")
-    axes.yaxis.set_label_coords(-0.062, 0.5)
+    axes.yaxis.set_label_coords(-0.09, 0.5)
     axes.set_title(f"launch {row.replication}", loc="left", pad=3)
 
 
@@ -256,7 +258,7 @@ def _load(axes: Axes, row: Row) -> None:
     axes.set_ylim(0, max(1.0, float(row.flight.max())) * 1.15)
     axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     axes.set_ylabel("in flight")
-    axes.yaxis.set_label_coords(-0.062, 0.5)
+    axes.yaxis.set_label_coords(-0.09, 0.5)
     tokens = axes.twinx()
     tokens.grid(visible=False)
     tokens.plot(row.bins_s, row.tokens_per_s, color=INK, linewidth=1.2)

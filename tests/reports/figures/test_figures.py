@@ -1,0 +1,140 @@
+"""What the figures take from a run, and the sentences that they put above it."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from reports.figures import attainment, cost, forest, frontier, load_curve, tail, timeline
+from reports.figures.canvas import Drawing
+from reports.thin import Thin
+from tests.reports.runs import KINDS
+
+NAMES = ("frontier", "cost", "attainment", "load_curve", "tail", "timeline", "forest")
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_or_says_why_not(report_of_kind, name, kind) -> None:
+    module = importlib.import_module(f"reports.figures.{name}")
+
+    found = module.figure(report_of_kind(kind))
+
+    if isinstance(found, Drawing):
+        assert found.finding.endswith(".")
+        assert found.table.rows
+    else:
+        assert found == module.MISSING
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_without_measurements_has_no_figure(report_of_kind, name) -> None:
+    module = importlib.import_module(f"reports.figures.{name}")
+
+    assert module.figure(report_of_kind("nothing measured")) == module.MISSING
+
+
+def test_the_frontier_holds_what_no_other_point_beats_in_both(report_of_kind) -> None:
+    data = frontier.frontier(report_of_kind("many"))
+    points = [(p.x.value, p.y.value, p.is_frontier) for line in data.lines for p in line.points]
+
+    for x, y, is_frontier in points:
+        beaten = any(a >= x and b >= y and (a, b) != (x, y) for a, b, _ in points)
+        assert is_frontier is not beaten
+    assert data.needed == 40.0
+    assert frontier.finding(data).startswith(
+        "Of the points with at least 40 tokens/s per user, "
+    )
+
+
+def test_cost_names_the_cheapest_point_that_keeps_every_clause(report_of_kind) -> None:
+    data = cost.cost(report_of_kind("rehearsal"))
+    good = [p.y.value for line in data.lines for p in line.points if p.holds]
+
+    assert f"${min(good):.2f} per 1M output tokens" in cost.finding(data)
+    assert "No point keeps every clause" in cost.finding(
+        cost.cost(report_of_kind("none complies"))
+    )
+
+
+def test_attainment_says_up_to_where_the_share_is_proven(report_of_kind) -> None:
+    data = attainment.attainment(report_of_kind("none complies"))
+
+    assert attainment.finding(data).startswith("No candidate is proven to keep 95%")
+    held = attainment.attainment(report_of_kind("rehearsal"))
+    assert "B up to 4 streams" in attainment.finding(held)
+
+
+def test_the_load_curve_names_the_steepest_rise(report_of_kind) -> None:
+    data = load_curve.load_curve(report_of_kind("many"))
+
+    assert load_curve.finding(data).startswith("TTFT p95 of candidate-")
+    assert data.limits == (1000, 25, None)
+
+
+def test_a_tail_ends_where_no_limit_can_be_told() -> None:
+    assert tail.requests_for(95) == 59
+    assert tail.requests_for(99) == 299
+    assert tail.last_percent(59) == pytest.approx(95, abs=0.1)
+    assert tail.last_percent(58) < 95 < tail.last_percent(59)
+
+
+def test_failures_are_the_end_of_the_tail(report_of_kind) -> None:
+    data = tail.tail(report_of_kind("failures"))
+    failing = next(line for line in data.lines if line.name == "B")
+
+    assert failing.shown[0] is not None  # the median is among the answers
+    assert failing.shown[2] is None  # p95 is among the 20% that failed
+    assert "among the failures" in [c.detail for row in tail.draw(data).table.rows for c in row]
+
+
+def many_requests(count: int) -> Thin:
+    """A long run of one request every 10 ms."""
+    at_s = np.arange(count) / 100
+    ttft_ms = 100 + 50 * np.sin(at_s)
+    ttft_ms[count // 3] = 9000.0
+    return Thin(
+        scheduled_s=at_s,
+        done_s=at_s + 1,
+        ttft_ms=ttft_ms,
+        service_ttft_ms=ttft_ms,
+        lag_ms=np.zeros(count),
+        tokens=np.full(count, 128.0),
+        measured=np.ones(count, dtype=bool),
+        ok=np.ones(count, dtype=bool),
+        bands={"measured": (0.0, float(at_s[-1]))},
+    )
+
+
+def test_a_long_run_is_thinned_keeps_its_slowest_and_says_so(report_of_kind) -> None:
+    report = report_of_kind("rehearsal")
+    fields = {name: getattr(report, name) for name in report.__slots__}
+    long = type(report)(
+        **(fields | {"thin": {("B", r): many_requests(50_000) for r in range(3)}})
+    )
+
+    data = timeline.timeline(long)
+    drawing = timeline.draw(data)
+
+    assert sum(len(row.at_s) for row in data.rows) <= 2_000
+    assert all(9000.0 in row.ttft_ms for row in data.rows)
+    assert "every 84th request and the 20 slowest are drawn" in drawing.caption
+    assert len(drawing.svg) < 100_000
+
+
+def test_requests_in_flight_are_those_due_and_not_done() -> None:
+    row = timeline._row(0, many_requests(1_000), 1)
+
+    assert row.flight[120] == pytest.approx(100, abs=1)  # one a hundredth, a second each
+    assert row.tokens_per_s[30] == pytest.approx(12_800, rel=0.05)
+
+
+def test_the_forest_keeps_the_words_of_the_decision(report_of_kind) -> None:
+    report = report_of_kind("many")
+    rows = forest.forest(report)
+
+    assert [row.word for row in rows] == [each.word for each in report.decision.comparisons]
+    assert "more comparisons are in the table" in forest.draw(rows).caption
+    assert len(forest.draw(rows).table.rows) == len(rows)
