@@ -22,6 +22,7 @@ from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import LoadPoint, RunPlan
 from reports.run.search_file import SearchFile
 from reports.run.summary_file import Summary
+from reports.run.upgrade import upgraded
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -124,7 +125,7 @@ def read_run(path: Path) -> Run:
 def read_file(path: Path, model: type[Model]) -> Model:
     """The file as its model; raises ReportsError with the place of what does not fit."""
     try:
-        return model.model_validate_json(path.read_bytes())
+        return model.model_validate_json(upgraded(path.read_bytes(), model))
     except OSError as error:
         raise ReportsError(
             str(path), f"cannot be read: {error.strerror}", "Restore the file"
@@ -135,6 +136,8 @@ def read_file(path: Path, model: type[Model]) -> Model:
         raise ReportsError(
             str(path), f"{place}: {first['msg']}", "Restore the file, or update runoff"
         ) from error
+    except ValueError as error:
+        raise ReportsError(str(path), f"it is no JSON: {error}", "Restore the file") from error
 
 
 def file_text(model: BaseModel) -> str:
