@@ -18,6 +18,7 @@ from flows.bench.planning import CellPlan
 from flows.bench.probe import Survey
 from flows.bench.spec import CellSpec
 from flows.bench.traffic import Account
+from flows.load.address import shown
 
 FORMAT: Final = 1
 
@@ -31,7 +32,7 @@ def write_account(path: Path, account: dict[str, Any]) -> None:
 def account_of(
     spec: CellSpec, survey: Survey, plan: CellPlan, run: MergedRun, server: Account
 ) -> dict[str, Any]:
-    """The account of one replication as a JSON object; endpoints without their headers."""
+    """The account of one replication as a JSON object; endpoints without their keys."""
     return {
         "schema_version": FORMAT,
         "run": spec.run,
@@ -42,7 +43,7 @@ def account_of(
         "model": spec.target.model,
         "dialect": spec.target.dialect,
         "basis": (Basis.SIMULATION if survey.is_simulation else Basis.MEASUREMENT).value,
-        "endpoints": [endpoint.url for endpoint in spec.target.endpoints],
+        "endpoints": [shown(endpoint.url) for endpoint in spec.target.endpoints],
         "complete": all(shard.complete for shard in run.shards),
         "plan": {
             "requests": plan.requests,

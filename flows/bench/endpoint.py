@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from flows.errors import UsageError
+from flows.load.address import shown
 from flows.load.plan import Dialect, Endpoint, Tls
 
 _FLAG = "--endpoint"
@@ -19,7 +20,7 @@ def checked_endpoint(url: str, headers: Mapping[str, str], tls: Tls) -> Endpoint
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise UsageError(
             _FLAG,
-            f"{url} would send prompts and keys in the clear to another host",
+            f"{shown(url)} would send prompts and keys in the clear to another host",
             "Use https, or a tunnel that ends on 127.0.0.1",
         )
     dialect_of(url)
@@ -32,11 +33,11 @@ def split(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(_FLAG, f"{url!r} is no address ({error})", _example()) from None
+        raise UsageError(_FLAG, f"{shown(url)!r} is no address ({error})", _example()) from None
     if parts.scheme.startswith("grpc"):
-        raise UsageError(_FLAG, f"{url} is gRPC: SSE over HTTP only", _example())
+        raise UsageError(_FLAG, f"{shown(url)} is gRPC: SSE over HTTP only", _example())
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise UsageError(_FLAG, f"{url!r} is no http or https address", _example())
+        raise UsageError(_FLAG, f"{shown(url)!r} is no http or https address", _example())
     return parts
 
 
@@ -47,7 +48,7 @@ def dialect_of(url: str) -> Dialect:
         return "chat"
     if path.endswith("/completions"):
         return "completions"
-    raise UsageError(_FLAG, f"{url} names no completions endpoint", _example())
+    raise UsageError(_FLAG, f"{shown(url)} names no completions endpoint", _example())
 
 
 def is_loopback(host: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from flows.bench.endpoint import is_loopback, split
 from flows.errors import InfrastructureError, UsageError
+from flows.load.address import shown
 from flows.load.plan import Endpoint, Tls
 
 CONNECT_TIMEOUT_S = 10.0
@@ -52,7 +53,7 @@ def _ask(
     body: str | None = None,
 ) -> Answer:
     parts = split(url)
-    _refuse_beyond_loopback(url, parts.hostname or "")
+    _refuse_beyond_loopback(shown(url), parts.hostname or "")
     payload = None if body is None else body.encode()
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
@@ -67,7 +68,7 @@ def _ask(
         finally:
             connection.close()
     except (OSError, http.client.HTTPException) as error:
-        raise _unreachable(url, error, timeout_s) from None
+        raise _unreachable(shown(url), error, timeout_s) from None
 
 
 def _connection(

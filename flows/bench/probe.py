@@ -17,6 +17,7 @@ from flows.bench.refusal import explain
 from flows.bench.spec import CellSpec
 from flows.collect.source import SIMULATED
 from flows.errors import InfrastructureError
+from flows.load.address import shown
 from flows.load.plan import Endpoint
 from flows.load.prompts import Alphabet, BodyForm, PromptSource, token_ids, words
 
@@ -154,7 +155,7 @@ def _prompt_tokens(answer: Answer, endpoint: Endpoint) -> int | None:
         body: Any = json.loads(answer.body)
     except ValueError:
         raise InfrastructureError(
-            endpoint.url,
+            shown(endpoint.url),
             f"its answer is not JSON: {masked(answer.text, [endpoint])[:80]!r}",
             "Check that the address is that of an OpenAI-compatible server",
         ) from None

@@ -11,6 +11,7 @@ from flows.bench.endpoint import sibling_of
 from flows.bench.http import Answer, get
 from flows.bench.masking import masked
 from flows.errors import InfrastructureError
+from flows.load.address import shown
 from flows.load.plan import Endpoint
 
 _LIST_TIMEOUT_S = 10.0
@@ -31,7 +32,7 @@ def explain(answer: Answer, endpoint: Endpoint, model: str) -> Refusal:
     seen = f"HTTP {status}" + (f": {message}" if message else "")
     is_about_body = False
     if 300 <= status < 400:
-        elsewhere = answer.headers.get("location", "another address")
+        elsewhere = shown(answer.headers.get("location", "another address"))
         do = f"It sends on to {elsewhere}: give the address that answers, as none is followed"
     elif status in (401, 403):
         do = "Give its key with --api-key-env NAME, or another --header"
@@ -51,7 +52,7 @@ def explain(answer: Answer, endpoint: Endpoint, model: str) -> Refusal:
     else:
         do = "Wait until it is ready and idle, or read its log"
     return Refusal(
-        error=InfrastructureError(endpoint.url, seen, do), is_about_body=is_about_body
+        error=InfrastructureError(shown(endpoint.url), seen, do), is_about_body=is_about_body
     )
 
 

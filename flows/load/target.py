@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from urllib.parse import SplitResult, urlsplit
 
+from flows.load.address import shown
 from flows.load.errors import EndpointError
 from flows.load.plan import Endpoint, Tls
 
@@ -46,13 +47,14 @@ class Target:
 def target(index: int, endpoint: Endpoint, *, loopback_only: bool) -> Target:
     """Resolve the endpoint; raises EndpointError where it cannot be used."""
     url = urlsplit(endpoint.url)
-    host, port = _host_and_port(endpoint.url, url)
+    name = shown(endpoint.url)
+    host, port = _host_and_port(name, url)
     addresses, dns_us = _addresses(host, port)
     if loopback_only:
-        _refuse_beyond_loopback(endpoint.url, addresses)
+        _refuse_beyond_loopback(name, addresses)
     return Target(
         index=index,
-        name=endpoint.url,
+        name=name,
         addresses=addresses,
         dns_us=dns_us,
         tls=_tls_context(endpoint.tls) if url.scheme == "https" else None,
@@ -126,12 +128,16 @@ def _head(url: SplitResult, host: str, own: Mapping[str, str]) -> bytes:
             raise EndpointError(f"header {key!r}: the load process sets it itself")
         headers[key.lower()] = value
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    # The values may be secrets, so only the names are told.
+    if not path.isprintable():
+        raise EndpointError(f"{shown(url.geturl())}: has unprintable text")
+    for key, value in headers.items():
+        if not f"{key}{value}".isprintable():
+            raise EndpointError(f"header {key!r}: has unprintable text")
     lines = [f"POST {path} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]
-    for line in lines:
-        if not line.isprintable():
-            # The value may be a secret, so only the name is told.
-            raise EndpointError(f"header {line.partition(':')[0]!r}: has unprintable text")
     try:
         return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
     except UnicodeEncodeError as error:
-        raise EndpointError(f"{url.geturl()}: a header or the path is not Latin-1") from error
+        raise EndpointError(
+            f"{shown(url.geturl())}: a header or the path is not Latin-1"
+        ) from error

@@ -1,4 +1,4 @@
-"""Header values that a server repeats do not come out of its words."""
+"""Values of headers and queries that a server repeats do not come out of its words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from flows.load.plan import Endpoint
 ENDPOINTS = [
     Endpoint(url="https://a/v1/completions", headers={"Authorization": "Bearer sk-planted-1"}),
     Endpoint(
-        url="https://b/v1/completions", headers={"X-Team": 'with "quotes"', "X-Id": "abc"}
+        url="https://b/v1/completions?key=sk%2Dplanted-2",
+        headers={"X-Team": 'with "quotes"', "X-Id": "abc"},
     ),
 ]
 
@@ -22,6 +23,7 @@ ENDPOINTS = [
     [
         ("no sk-planted-1 here", "no *** here"),
         ("got Bearer sk-planted-1", "got ***"),
+        ("no sk-planted-2 either, sk%2Dplanted-2", "no *** either, ***"),
         ("twice sk-planted-1 sk-planted-1", "twice *** ***"),
         (json.dumps({"team": 'with "quotes"'}), '{"team": "***"}'),
         ("Bearer tokens only, abc", "Bearer tokens only, abc"),

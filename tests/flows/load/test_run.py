@@ -49,13 +49,18 @@ def test_the_request_on_the_wire_is_the_planned_one(serve, load, wire):
     assert request.body == b'{"prompt": "0", "stream": true}'
 
 
-def test_the_raw_file_holds_no_header_values(serve, load, wire, tmp_path):
+def test_the_raw_file_holds_no_values_of_headers_or_queries(serve, load, wire, tmp_path):
     server = serve(wire.answer_all)
-    endpoint = Endpoint(url=server.url, headers={"authorization": "Bearer planted-secret"})
+    endpoint = Endpoint(
+        url=f"{server.url}?key=planted-secret",
+        headers={"authorization": "Bearer planted-secret"},
+    )
 
     run = load(endpoint, requests=1)
 
+    assert server.requests[0].head.startswith("POST /v1/completions?key=planted-secret HTTP/")
     assert run.header["endpoints"][0]["headers"] == {"authorization": "***"}
+    assert run.header["endpoints"][0]["url"] == f"{server.url}?key=***"
     assert b"planted-secret" not in (tmp_path / "raw").read_bytes()
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from flows.load.address import shown
 from flows.load.errors import EndpointError
 from flows.load.plan import Endpoint
 from flows.load.target import target
@@ -57,7 +58,7 @@ def test_a_url_that_is_no_endpoint_is_refused_by_name(url):
     with pytest.raises(EndpointError) as refused:
         target(0, Endpoint(url=url), loopback_only=False)
 
-    assert url in str(refused.value)
+    assert shown(url) in str(refused.value)
 
 
 @pytest.mark.parametrize("url", ["http://192.0.2.1:8000/", "https://[2001:db8::1]/"])
@@ -111,3 +112,32 @@ def test_a_header_that_frames_the_request_is_not_the_users(name):
 def test_a_header_beyond_latin_1_is_refused():
     with pytest.raises(EndpointError, match="Latin-1"):
         head("http://127.0.0.1", **{"x-name": "Ω"})
+
+
+@pytest.mark.parametrize(
+    ("host", "headers"),
+    [
+        ("user:sk-planted@127.0.0.1", {}),
+        ("127.0.0.1:99999", {}),
+        ("192.0.2.1", {}),
+        ("127.0.0.1", {"x-word": "\u20ac"}),
+        ("127.0.0.1", {"x-word": "\0"}),
+        ("127.0.0.1", {"content-length": "3"}),
+    ],
+)
+def test_no_refusal_repeats_a_key_of_the_address(host, headers):
+    endpoint = Endpoint(url=f"http://{host}/v1?key=sk-planted", headers=headers)
+
+    with pytest.raises(EndpointError) as refused:
+        target(0, endpoint, loopback_only=True)
+
+    assert "sk-planted" not in str(refused.value)
+
+
+def test_an_unprintable_path_is_refused_without_its_query():
+    endpoint = Endpoint(url="http://127.0.0.1/v1\x7f?key=sk-planted")
+
+    with pytest.raises(EndpointError, match="unprintable") as refused:
+        target(0, endpoint, loopback_only=True)
+
+    assert "sk-planted" not in str(refused.value)
