@@ -15,6 +15,7 @@ from flows.load.traces import TraceRow
 _TAIL_S: Final = 30.0  # an answer may take that long where no limit says more
 _LEAST_TAIL_S: Final = 5.0
 _CLOSED_TAIL: Final = 3  # further requests per stream, which hold the load to the end
+_LEAST_DRAIN: Final = 128  # as many as were measured hold the load, or at least these
 _SPARE: Final = 1.25  # one request alone may have been that much slower than the fastest
 _SIGMAS: Final = 6.0  # counts of a random process are drawn that far above their mean
 
@@ -61,7 +62,8 @@ def counts_of(spec: CellSpec, survey: Survey, rows: Sequence[TraceRow]) -> Count
         raise _nothing_to_measure(asked, warmup)
     if rows:
         measured = asked - warmup if duration_s is None else max(0, len(rows) - warmup)
-        drain = max(0, len(rows) - warmup - measured)
+        rest = len(rows) - warmup - measured
+        drain = max(0, min(rest, max(measured, _LEAST_DRAIN)))
         return Counts(warmup=warmup, measured=measured, drain=drain)
     if not spec.load.is_open:
         streams = spec.load.concurrency or 0
@@ -74,7 +76,8 @@ def counts_of(spec: CellSpec, survey: Survey, rows: Sequence[TraceRow]) -> Count
     measured = asked - warmup
     if duration_s is not None:
         measured = _at_most(rate_per_s * duration_s, burstiness)
-    drain = _at_most(rate_per_s * _tail_s(spec), burstiness)
+    # an overloaded server would otherwise get ever more of them
+    drain = min(_at_most(rate_per_s * _tail_s(spec), burstiness), max(measured, _LEAST_DRAIN))
     return Counts(warmup=warmup, measured=measured, drain=drain)
 
 

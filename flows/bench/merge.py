@@ -91,7 +91,7 @@ def merged(
         )
         for shard, run in enumerate(runs)
     ]
-    window = _window(runs)
+    window = _window(runs, is_counted=spec.amount.duration_s is None)
     columns = _unrevealing(_within(concatenated(parts), window), spec)
     anchor = Anchor(monotonic_ns=runs[0].anchor_monotonic_ns, unix_ns=runs[0].anchor_unix_ns)
     return MergedRun(
@@ -116,12 +116,19 @@ def _facts(run: RawRun) -> ShardFacts:
     )
 
 
-def _window(runs: Sequence[RawRun]) -> tuple[int, int]:
-    """From the last shard's first measured request to the last one that is measured."""
+def _window(runs: Sequence[RawRun], *, is_counted: bool) -> tuple[int, int]:
+    """From the first measured request of all shards to the last one.
+
+    Where the shards' own clocks or judges ended their warm-ups it is from the time at which
+    the last of them did. Where each discarded the number that was planned for it, none of
+    the planned requests may be lost.
+    """
     windows = [run.window for run in runs if run.window is not None]
     if len(windows) < len(runs):
         return runs[0].ended_ns, runs[0].ended_ns  # a shard has measured nothing
-    return max(first for first, _ in windows), max(last for _, last in windows)
+    is_as_planned = is_counted and not any(run.warmup_converged for run in runs)
+    begin = min if is_as_planned else max
+    return begin(first for first, _ in windows), max(last for _, last in windows)
 
 
 def _unrevealing(columns: RequestColumns, spec: CellSpec) -> RequestColumns:

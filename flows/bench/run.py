@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flows.bench.planning import write_plans
+from flows.bench.endings import endings_held
+from flows.bench.planning import CellPlan, write_plans
 from flows.bench.probe import Survey, survey
 from flows.bench.shard import Job, run_shards
 from flows.bench.spec import CellSpec
 from flows.bench.tokens import token_count
 from flows.bench.traffic import Watch
+from flows.bench.workload import TokenCount
 from flows.collect.source import Source
 
 
@@ -23,6 +26,18 @@ class CellFiles:
     client: Path
     server: Path
     interrupted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """What was asked, what is known of the servers, and what the load processes left."""
+
+    spec: CellSpec
+    found: Survey
+    plan: CellPlan
+    watch: Watch
+    raws: Sequence[Path]
+    count_tokens: TokenCount | None
 
 
 def measure_cell(
@@ -37,7 +52,8 @@ def measure_cell(
     ``known`` saves the probe where the same server has just been asked; ``launched`` says
     where servers that runoff started have their metrics. Raises UsageError
     and InfrastructureError before the clock starts; what happens to requests after that is
-    in the records. After Ctrl-C the files hold what was measured until then.
+    in the records. After Ctrl-C, even while they are written, the files hold what was
+    measured until then.
     """
     count_tokens = token_count(spec.content.tokenizer)
     found = known or survey(spec)
@@ -52,18 +68,40 @@ def measure_cell(
             watch.settle_after()
         except KeyboardInterrupt:
             interrupted = True  # all is measured: what is given up is the wait
-        records = out_dir / f"{spec.replication}.parquet"
-        client = out_dir / f"{spec.replication}.client.json"
-        server = out_dir / f"{spec.replication}.server.json"
-        out_dir.mkdir(parents=True, exist_ok=True)
-        # a second of imports that would only delay the first send
-        from flows.bench.account import account_of, write_account  # noqa: PLC0415
-        from flows.bench.merge import merged  # noqa: PLC0415
-        from flows.bench.server import identity, server_record  # noqa: PLC0415
+        cell = _Cell(
+            spec=spec,
+            found=found,
+            plan=plan,
+            watch=watch,
+            raws=[job.raw for job in jobs],
+            count_tokens=count_tokens,
+        )
+        files = CellFiles(
+            records=out_dir / f"{spec.replication}.parquet",
+            client=out_dir / f"{spec.replication}.client.json",
+            server=out_dir / f"{spec.replication}.server.json",
+            interrupted=interrupted,
+        )
+        try:
+            with endings_held():
+                _write(cell, files)
+        except KeyboardInterrupt:
+            files = replace(files, interrupted=True)
+    return files
 
-        run = merged(spec, [job.raw for job in jobs], count_tokens, watch.answer_fields)
-        watched = watch.account(run.ours(len(spec.target.endpoints)), run.window)
-        run.write_records(records)
-        write_account(client, account_of(spec, found, plan, run, watched))
-        write_account(server, server_record(spec, watch, run).to_json(identity(spec)))
-    return CellFiles(records=records, client=client, server=server, interrupted=interrupted)
+
+def _write(cell: _Cell, files: CellFiles) -> None:
+    """Put what the load processes left together and write the replication's files."""
+    # a second of imports that would only delay the first send
+    from flows.bench.account import account_of, write_account  # noqa: PLC0415
+    from flows.bench.merge import merged  # noqa: PLC0415
+    from flows.bench.server import identity, server_record  # noqa: PLC0415
+
+    spec, found, watch = cell.spec, cell.found, cell.watch
+    files.records.parent.mkdir(parents=True, exist_ok=True)
+    run = merged(spec, cell.raws, cell.count_tokens, watch.answer_fields)
+    watched = watch.account(run.ours(len(spec.target.endpoints)), run.window)
+    server = server_record(spec, watch, run, is_simulation=found.is_simulation)
+    run.write_records(files.records)
+    write_account(files.client, account_of(spec, found, cell.plan, run, watched))
+    write_account(files.server, server.to_json(identity(spec)))

@@ -13,10 +13,13 @@ from flows.bench.traffic import Watch
 from flows.collect.client import ClientSide
 from flows.collect.record import ServerRecord, record_of
 from flows.collect.server import Watched
+from flows.load.address import shown
 from reports.columns import NULL, Ints, Reals
 
 
-def server_record(spec: CellSpec, watch: Watch, run: MergedRun) -> ServerRecord:
+def server_record(
+    spec: CellSpec, watch: Watch, run: MergedRun, *, is_simulation: bool
+) -> ServerRecord:
     """What the servers told of this replication, and what of it they did not."""
     columns = run.records.columns
     was_sent = columns.sent_ns != NULL
@@ -24,12 +27,13 @@ def server_record(spec: CellSpec, watch: Watch, run: MergedRun) -> ServerRecord:
     return record_of(
         [
             Watched(
-                endpoint=endpoint.url,
+                endpoint=shown(endpoint.url),
                 source=None
                 if (sampler := watch.samplers.get(index)) is None
                 else sampler.source,
                 span=None if sampler is None else sampler.span(),
                 client=everything.of(was_sent & (columns.endpoint == index)),
+                is_simulation=is_simulation,
             )
             for index, endpoint in enumerate(spec.target.endpoints)
         ],

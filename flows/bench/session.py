@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from flows.bench.endings import endings_interrupt
+from flows.bench.endings import endings_held, endings_interrupt
 from flows.bench.flags import Flags, cell_spec
 from flows.bench.places import STANDARD_OUTPUT, check_apart, check_place, write_json
 from flows.bench.probe import survey
@@ -51,7 +51,8 @@ class _Session:
             for replication in range(replications):
                 spec = replace(self.spec, replication=replication)
                 files = measure_cell(spec, self.folder, known=found)
-                self._take(spec, files)
+                with endings_held():
+                    self._take(spec, files)
                 if files.interrupted:
                     self.interrupted = True
                     return
@@ -76,6 +77,20 @@ class _Session:
             show_cell(self.console, spec, summary)
             show_queue_time(self.console, document)
 
+    def keep(self, json_out: str | None, raw: Path | None) -> None:
+        """Write what all replications together say where the user wants it."""
+        from flows.bench.replications import combined, keep_records  # noqa: PLC0415
+        from flows.bench.show import show_replications  # noqa: PLC0415
+
+        document = combined(self.documents)
+        if len(self.files) > 1:
+            with _perhaps_read():
+                show_replications(self.console, document, self.summaries)
+        if raw is not None:
+            keep_records([files.records for files in self.files], raw)
+        with _perhaps_read():
+            write_json(document, json_out)
+
     def exit_code(self) -> ExitCode:
         """130 after Ctrl-C, else 7 if any replication is not valid, else 4, 5 or 0."""
         if self.interrupted:
@@ -97,17 +112,8 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     with endings_interrupt(), tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
         session = _Session(spec, console_for(json_out), Path(folder))
         session.measure(given["replications"])
-        from flows.bench.replications import combined, keep_records  # noqa: PLC0415
-        from flows.bench.show import show_replications  # noqa: PLC0415
-
-        document = combined(session.documents)
-        if len(session.files) > 1:
-            with _perhaps_read():
-                show_replications(session.console, document, session.summaries)
-        if raw is not None:
-            keep_records([files.records for files in session.files], raw)
-        with _perhaps_read():
-            write_json(document, json_out)
+        with endings_held():
+            session.keep(json_out, raw)
     raise Finished(session.exit_code())
 
 

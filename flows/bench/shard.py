@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import subprocess
@@ -82,11 +83,13 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
     """The load process, started.
 
     -P keeps a folder of the user's that is named like ours out of its way; in a process
-    group of its own the terminal's Ctrl-C reaches it through us alone.
+    group of its own the terminal's Ctrl-C reaches it through us alone. It knows us, so that
+    it does not go on if we are killed.
     """
+    arguments = [str(job.plan), str(job.raw), str(os.getpid())]
     with job.log.open("wb") as log:
         return subprocess.Popen(  # noqa: S603  (our own interpreter and module)
-            [sys.executable, "-P", "-m", "flows.load", str(job.plan), str(job.raw)],
+            [sys.executable, "-P", "-m", "flows.load", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

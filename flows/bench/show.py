@@ -142,7 +142,7 @@ def _load_lines(summary: CellSummary) -> Iterator[str]:
     )
     yield (
         f"warm-up {counts['warmup']}, measured {counts['measured']}, "
-        f"drain {counts['drain']} (holds the load to the end)"
+        f"drain {counts['drain']} ({_held(summary)})"
     )
     yield (
         f"offered {number(summary.settings.offered_rate)}/s, achieved "
@@ -159,6 +159,14 @@ def _load_lines(summary: CellSummary) -> Iterator[str]:
         f"{number(prompt.mean, 4)}; per answer {number(output.low)} to {number(output.high)}, "
         f"mean {number(output.mean, 4)}"
     )
+
+
+def _held(summary: CellSummary) -> str:
+    """Whether requests came until the last measured one was answered."""
+    early_s = max((one.load_fell_early_s or 0.0 for one in summary.observed.clients), default=0)
+    if early_s:
+        return f"ended {number(early_s)} s before the last measured answer"
+    return "holds the load to the end"
 
 
 def _client_lines(summary: CellSummary) -> Iterator[str]:

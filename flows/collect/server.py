@@ -39,13 +39,14 @@ class Watched:
     """One server of a cell: where its metrics are, what was read, what the client sent it.
 
     ``source`` None: it has no metrics that we know; ``span`` None: they could not be read
-    before or after the cell.
+    before or after the cell. ``is_simulation`` is what its answers say of themselves.
     """
 
     endpoint: str
     source: Source | None
     span: Span | None
     client: ClientSide
+    is_simulation: bool = False
 
     @property
     def series(self) -> Mapping[str, Series]:
@@ -55,7 +56,9 @@ class Watched:
     @property
     def basis(self) -> Basis:
         """What this server's numbers are."""
-        return Basis.MEASUREMENT if self.source is None else self.source.basis
+        if self.source is None:
+            return Basis.SIMULATION if self.is_simulation else Basis.MEASUREMENT
+        return self.source.basis
 
     @property
     def waiting(self) -> Course | None:

@@ -1,8 +1,8 @@
-"""`python -P -m flows.load PLAN RAW`: run a plan, write what happened.
+"""`python -P -m flows.load PLAN RAW [PARENT]`: run a plan, write what happened.
 
-Exit code 0 when the run is whole, 130 when SIGINT, SIGTERM or SIGHUP ended it (what was
-measured is written all the same), 2 when the plan, an endpoint or this machine does not
-allow it.
+Exit code 0 when the run is whole, 130 when SIGINT, SIGTERM or SIGHUP ended it, or the end of
+its parent process where that one's id is given (what was measured is written all the same),
+2 when the plan, an endpoint or this machine does not allow it.
 """
 
 import os
@@ -12,17 +12,21 @@ from pathlib import Path
 from flows.load.errors import LoadError
 from flows.load.run import run_plan
 
-_ARGUMENTS = 2
+_USAGE = "usage: python -P -m flows.load PLAN RAW [PARENT]\n"
 
 
 def main(arguments: list[str], *, loopback_only: bool) -> int:
     """Exit code of the load process."""
-    if len(arguments) != _ARGUMENTS:
-        sys.stderr.write("usage: python -P -m flows.load PLAN RAW\n")
-        return 2
-    plan_path, raw_path = map(Path, arguments)
+    match arguments:
+        case [plan, raw]:
+            home = None
+        case [plan, raw, parent] if parent.isdecimal():
+            home = int(parent)
+        case _:
+            sys.stderr.write(_USAGE)
+            return 2
     try:
-        is_whole = run_plan(plan_path, raw_path, loopback_only=loopback_only)
+        is_whole = run_plan(Path(plan), Path(raw), loopback_only=loopback_only, home=home)
     except LoadError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -1,5 +1,6 @@
-"""Ctrl-C, SIGTERM and a closed terminal as something that a poller can wait for."""
+"""What ends a run early: Ctrl-C, SIGTERM, a closed terminal, the death of who started it."""
 
+import os
 import signal
 import socket
 from types import FrameType, TracebackType
@@ -9,10 +10,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
-    """While entered, SIGINT, SIGTERM and SIGHUP set `is_set` and make `fd` readable."""
+    """While entered, SIGINT, SIGTERM and SIGHUP set `is_set` and make `fd` readable.
 
-    def __init__(self) -> None:
+    `home` is the process for which the run is done, None: it goes on by itself.
+    """
+
+    def __init__(self, home: int | None = None) -> None:
         self.is_set = False
+        self._home = home
         self._wake, self._signalled = socket.socketpair()
         self._wake.setblocking(False)
         self._signalled.setblocking(False)
@@ -24,6 +29,15 @@ class Interrupt:
     def noted(self, _mask: int) -> None:
         """Take what the signals have written, so that `fd` is not readable any more."""
         self._signalled.recv(4096)
+
+    def look_home(self) -> None:
+        """Be set where the home process is no more: nobody would read what is measured.
+
+        The kernel's own signal for that (PR_SET_PDEATHSIG) comes already when the thread
+        ends that had started this process.
+        """
+        if self._home is not None and os.getppid() != self._home:
+            self.is_set = True
 
     def __enter__(self) -> Self:
         self._previous_fd = signal.set_wakeup_fd(self._wake.fileno())

@@ -38,6 +38,8 @@ class Pacing:
     Closed loop: it is due when a slot comes free. A later turn is due its think time after
     the end of the turn before; if that turn failed, the rest of its session is not sent.
     Once no measured request is left the requests behind them are not started any more.
+    `fell_early_ns` is how long the last measured answer outlasted the last request of a
+    plan that ran out, so that the load was no more what it was.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -57,6 +59,8 @@ class Pacing:
         self.phases = Phases(header)
         self.in_flight = 0
         self.in_flight_peak = 0
+        self.fell_early_ns = 0
+        self._last_due_ns: int | None = None
 
     def begin(self, zero_ns: int) -> None:
         """Set the schedule's zero, at which all slots are free."""
@@ -70,6 +74,7 @@ class Pacing:
             if start is None:
                 return
             self.in_flight += 1
+            self._last_due_ns = start.scheduled_ns
             self.in_flight_peak = max(self.in_flight_peak, self.in_flight)
             yield start
 
@@ -137,6 +142,8 @@ class Pacing:
         if self._is_capped:
             heapq.heappush(self._free_ns, done_ns)
         self.phases.ended(start.phase)
+        if start.phase == "measured" and self._last_due_ns is not None and self._is_used_up():
+            self.fell_early_ns = max(self.fell_early_ns, done_ns - self._last_due_ns)
         turns = self._turns.get(start.request.session)
         if turns and is_complete:
             request = turns.popleft()
@@ -157,12 +164,16 @@ class Pacing:
             return False
         return not (self._is_open(now_ns) and (self._queue or self._later or self._ahead))
 
+    def _is_used_up(self) -> bool:
+        return not (self._ahead or self._later or self._queue)
+
     def has_run_out(self) -> bool:
         """Whether the plan's requests ended before as many were measured as it asks for."""
-        return not (self._ahead or self._later or self._queue or self.phases.is_full())
+        return self._is_used_up() and not self.phases.is_full()
 
     def stop(self, reason: str) -> None:
         """Give up every planned request that has not started; drain was never promised."""
+        self._last_due_ns = None
         for start in self._queue:
             self.phases.ended(start.phase)
             if start.phase != "drain":

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic_ns, time_ns
 from typing import Any
 
+from flows.load.address import MASK, shown
 from flows.load.interrupt import Interrupt
 from flows.load.pacing import Pacing
 from flows.load.plan import Plan, read_plan
@@ -24,10 +25,17 @@ _LEAD_NS = 5_000_000
 _GLANCE_NS = 50_000_000
 # With this many sockets ready at once there is something better to do than to file answers.
 _BUSY = 8
+# Filing an answer takes some 0.1 ms, and more when the disk is slow.
+_SOON_NS = 1_000_000
 
 
-def run_plan(plan_path: Path, raw_path: Path, *, loopback_only: bool) -> bool:
-    """Run the plan and write its raw file; False when a signal ended it early."""
+def run_plan(
+    plan_path: Path, raw_path: Path, *, loopback_only: bool, home: int | None = None
+) -> bool:
+    """Run the plan and write its raw file; False when it was ended early.
+
+    That is by a signal, or by the end of the parent process `home` where one is given.
+    """
     plan = read_plan(plan_path)
     targets = [
         target(index, endpoint, loopback_only=loopback_only)
@@ -35,7 +43,7 @@ def run_plan(plan_path: Path, raw_path: Path, *, loopback_only: bool) -> bool:
     ]
     make_room(sum(supply.ahead + supply.spares for supply in supplies(plan)))
     ask_for_exact_timers()
-    with Interrupt() as interrupt, Spool(raw_path) as spool, Poller() as poller:
+    with Interrupt(home) as interrupt, Spool(raw_path) as spool, Poller() as poller:
         pacing, recorder = Pacing(plan), Recorder(spool)
         traffic = Traffic(plan, targets, pacing, recorder, poller)
         facts = _Run(
@@ -112,11 +120,13 @@ class _Run:
             self._poller.turn(now_ns + _GLANCE_NS)
             for pool in self._traffic.pools:
                 pool.expire(now_ns)
+            self._interrupt.look_home()
 
     def _serve(self, lag: LoopLag) -> None:
         traffic, turn = self._traffic, self._poller.turn
         while not traffic.is_finished:
             is_busy = turn(min(traffic.next_ns, lag.due_ns)) >= _BUSY
+            is_busy = is_busy or traffic.next_ns - monotonic_ns() < _SOON_NS
             self._recorder.put_one_aside(is_busy=is_busy)
             now_ns = monotonic_ns()
             if self._interrupt.is_set:
@@ -127,6 +137,7 @@ class _Run:
                 traffic.end_refused(now_ns)
             if now_ns >= lag.due_ns:
                 lag.serve(now_ns)
+                self._interrupt.look_home()
                 traffic.tick(now_ns)
 
     def _account(self, lag: LoopLag) -> dict[str, Any]:
@@ -140,6 +151,7 @@ class _Run:
             "reads_without_kernel_stamp": traffic.clock.without_stamp,
             "closes_after_answer": [pool.closes_after_answer for pool in traffic.pools],
             "plan_ran_out": self._pacing.has_run_out(),
+            "load_fell_early_s": self._pacing.fell_early_ns / 1e9,
         }
 
 
@@ -156,8 +168,9 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _masked(plan: Plan) -> dict[str, Any]:
-    """Plan header without the values of the endpoints' headers, which may be secrets."""
+    """Plan header without the values of headers and queries, which may be secrets."""
     header = dataclasses.asdict(plan.header)
     for endpoint in header["endpoints"]:
-        endpoint["headers"] = dict.fromkeys(endpoint["headers"], "***")
+        endpoint["url"] = shown(endpoint["url"])
+        endpoint["headers"] = dict.fromkeys(endpoint["headers"], MASK)
     return header

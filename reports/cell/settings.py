@@ -77,12 +77,17 @@ class CellSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHealth:
-    """What one load process measured of itself; None is unknown."""
+    """What one load process measured of itself; None is unknown.
+
+    `load_fell_early_s` is by how much the last measured answer outlasted the plan's last
+    request, 0 where requests came to its end.
+    """
 
     send_lag_ms_p99: float | None = None
     loop_lag_ms_p99: float | None = None
     cpu_share: float | None = None
     in_flight_peak: int | None = None
+    load_fell_early_s: float | None = None
     rtt_us: tuple[float, ...] = ()
 
     @classmethod
@@ -94,6 +99,7 @@ class ClientHealth:
             loop_lag_ms_p99=client.get("loop_lag_ms_p99"),
             cpu_share=client.get("cpu_share"),
             in_flight_peak=client.get("in_flight_peak"),
+            load_fell_early_s=client.get("load_fell_early_s"),
             rtt_us=tuple(rtt_us),
         )
 

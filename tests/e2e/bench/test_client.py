@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -163,6 +164,42 @@ def test_ctrl_c_behind_the_load_keeps_the_whole_measurement(
     assert result.summary["incomplete"] is False
 
 
+@pytest.mark.parametrize(
+    ("module", "step"), [("judge", "summary_of"), ("replications", "combined")]
+)
+def test_ctrl_c_while_the_summary_is_made_keeps_the_whole_measurement(
+    engine, bench, monkeypatch, module, step
+):
+    found = importlib.import_module(f"flows.bench.{module}")
+    real = getattr(found, step)
+
+    def interrupted(*given):
+        signal.raise_signal(signal.SIGINT)
+        return real(*given)
+
+    monkeypatch.setattr(found, step, interrupted)
+
+    result = bench(engine().url, concurrency=4, num_requests=60)
+
+    assert result.code == 130, result.said
+    assert result.summary["requests"]["measured"] == 40
+    assert len(result.columns) >= 60
+    assert "p95 with failures" in result.said
+
+
+def test_a_killed_command_leaves_no_load_behind(engine, bench):
+    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+    (child,) = when_loading(command.pid)
+
+    command.kill()
+    bench.end(command)
+
+    until_s = time.monotonic() + 20
+    while Path(f"/proc/{child}/exe").exists() and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}/exe").exists()
+
+
 def test_a_folder_of_the_users_that_is_named_like_ours_is_not_run(engine, bench, tmp_path):
     for package in ("flows", "reports", "catalog"):
         folder = tmp_path / "work" / package
@@ -250,6 +287,25 @@ def test_a_key_that_the_server_repeats_in_its_errors_is_not_kept(
     assert "no more for ***" in result.said
     assert "no more for ***" in set(result.columns.error)
     assert "sk-planted-secret" not in result.said
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-planted-secret" not in path.read_bytes()
+
+
+def test_a_key_in_the_address_reaches_the_server_and_nothing_that_is_written(
+    engine, bench, tmp_path
+):
+    told = {"kind": "error", "at_token": 2, "message": "no more for sk-planted-secret"}
+    url = engine(rules=[{"every": 2, "failure": told}]).url
+    place = f"{url}/v1/completions?api-version=2024-10-21&key=sk-planted-secret"
+
+    result = bench(place, concurrency=4, num_requests=60)
+    elsewhere = bench(place.replace("/completions", "/nothing/completions"), concurrency=4)
+
+    assert result.summary["requests"]["ok"] > 20
+    assert "no more for ***" in result.said
+    assert elsewhere.code == 8
+    assert "?api-version=***&key=***" in elsewhere.said
+    assert "sk-planted-secret" not in result.said + elsewhere.said
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"sk-planted-secret" not in path.read_bytes()
 

@@ -155,6 +155,33 @@ def test_shards_of_a_closed_loop_keep_its_streams_in_flight_together(engine, ben
     assert result.summary["requests"]["ok"] == result.summary["requests"]["planned"]
 
 
+@pytest.mark.parametrize("load", [{"concurrency": 6}, {"request_rate": 100.0}])
+def test_shards_measure_exactly_as_many_requests_as_were_asked_for(engine, bench, load):
+    result = bench(
+        engine().url, **load, shards=2, num_requests=64, warmup_requests=0, output_tokens=4
+    )
+
+    assert result.summary["requests"]["measured"] == 64
+    assert "sums do not add up" not in result.summary["problems"]
+
+
+def test_an_overload_without_limits_ends_soon_after_its_measured_requests(engine, bench):
+    server = engine(engine={"max_num_seqs": 2})
+
+    result = bench(
+        server.url,
+        request_rate=400.0,
+        num_requests=150,
+        warmup="fixed",
+        ttft_slo=None,
+        itl_slo=None,
+    )
+
+    requests = result.summary["requests"]
+    assert (requests["measured"], requests["drain"]) == (130, 130)
+    assert "before the last measured answer" in result.said
+
+
 def test_a_trace_is_replayed_at_its_times(engine, bench, tmp_path):
     trace = tmp_path / "azure.csv"
     rows = [f"2024-05-10 00:00:{i * 0.05:09.6f}+00:00,{40 + i},{3 + i % 5}" for i in range(60)]

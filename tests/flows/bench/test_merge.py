@@ -126,6 +126,25 @@ def test_what_one_shard_measured_before_another_began_to_is_warmup(spec_of, shar
     assert phases[2] == "warmup"
 
 
+@pytest.mark.parametrize("converged", [None, False])
+def test_where_each_shard_discards_what_was_planned_no_measured_request_is_lost(
+    spec_of, tmp_path, converged
+):
+    first = [request(0, "measured", 200), request(2, "measured", 900)]
+    second = [request(1, "measured", 600)]
+    paths = [tmp_path / "a", tmp_path / "b"]
+    write_raw(paths[0], facts((200, 900), warmup_converged=converged), first)
+    write_raw(paths[1], facts((600, 600), warmup_converged=converged), second)
+
+    run = merged(spec_of(num_requests=3, warmup_requests=0), paths, None)
+    by_time = merged(spec_of(duration_s=3.0, warmup_requests=0), paths, None)
+
+    assert run.window == (200, 900)
+    assert run.records.columns.phase.tolist() == ["measured"] * 3
+    assert by_time.window == (600, 900)
+    assert by_time.records.columns.phase.tolist() == ["warmup", "measured", "measured"]
+
+
 def test_our_requests_are_told_by_endpoint_and_unended_ones_stay_to_the_end(spec_of, shards):
     lost = request(6, "measured", 700, done_ns=None, outcome="cancelled")
     write_raw(shards[1], facts((600, 600)), [lost])

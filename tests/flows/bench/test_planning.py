@@ -143,6 +143,16 @@ def test_plan_files_are_for_their_owner_alone_because_they_carry_keys(spec_of, t
     assert [path.stat().st_mode & 0o777 for path in cell.paths] == [0o600]
 
 
+def test_the_load_behind_the_measured_requests_is_bounded_by_their_number(spec_of, tmp_path):
+    def drawn(**flags):
+        given = {"prompt_tokens": "2", "output_tokens": "2", "warmup_requests": 0, **flags}
+        return planned(spec_of(**given), tmp_path)[1][0].requests
+
+    assert len(drawn(request_rate=2000.0, num_requests=500)) == 500 + 500
+    assert len(drawn(request_rate=2000.0, num_requests=20)) == 20 + 128
+    assert len(drawn(request_rate=2.0, num_requests=200)) == 200 + 107  # 30 s and six sigma
+
+
 # shards
 
 

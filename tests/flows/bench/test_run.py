@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from flows.bench import merge
 from flows.bench.judge import document_of, summary_of
 from flows.bench.run import measure_cell
 from flows.bench.show import show_cell
@@ -68,6 +71,22 @@ def test_no_key_of_the_endpoint_is_in_any_file(spec, tmp_path):
 
     assert b"sk-planted" not in files.client.read_bytes()
     assert b"sk-planted" not in files.records.read_bytes()
+
+
+def test_ctrl_c_while_the_files_are_written_costs_none_of_them(spec, tmp_path, monkeypatch):
+    def merged_meanwhile(*given):
+        signal.raise_signal(signal.SIGINT)
+        return merge.merged(*given)
+
+    unheard = SimpleNamespace(**{**vars(merge), "merged": merged_meanwhile})
+    monkeypatch.setitem(sys.modules, "flows.bench.merge", unheard)
+
+    files = measure_cell(replace(spec, replication=7), tmp_path)
+
+    assert files.interrupted
+    assert len(read_records(files.records).columns) >= 80
+    assert json.loads(files.client.read_text())["complete"] is True
+    assert json.loads(files.server.read_text())["replication"] == 7
 
 
 def test_a_summary_is_made_from_the_files_alone(spec, tmp_path):

@@ -160,6 +160,26 @@ def test_without_metrics_everything_is_said_to_be_missing(requests):
     assert record["server_queue_time_p95"]["value"] is None
 
 
+@pytest.mark.parametrize("is_simulation", [True, False])
+def test_without_metrics_the_basis_is_what_the_answers_say_of_their_server(
+    requests, is_simulation
+):
+    client = requests(10, queue_s=[0.1] * 10)
+    server = Watched(
+        endpoint="http://x",
+        source=None,
+        span=None,
+        client=client,
+        is_simulation=is_simulation,
+    )
+
+    record = written([server, real_vllm(client)], client)
+
+    basis = "simulation" if is_simulation else "measurement"
+    assert record["server_queue_time_p95"]["basis"] == basis
+    assert record["server_queue_time_mean"]["basis"] == basis
+
+
 def test_metrics_that_could_not_be_read_before_and_after_are_said_to_be_unread(requests):
     client = requests(10)
     names = names_of("vllm", "0.33.0")

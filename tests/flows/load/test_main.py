@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +101,7 @@ def test_an_interrupt_while_connections_are_still_opening_sends_nothing(serve, w
     [
         ([], b"usage: "),
         (["one"], b"usage: "),
+        (["one", "two", "three"], b"usage: "),
         (["nowhere", "raw"], b"error: nowhere: cannot be read"),
     ],
 )
@@ -164,3 +166,53 @@ def test_the_load_process_loads_nothing_but_the_standard_library_and_a_parser():
 
     foreign = set(done.stdout.split()) - sys.stdlib_module_names
     assert {name for name in foreign if "cython" not in name} == {"flows", "httptools"}
+
+
+def test_a_load_process_ends_when_the_one_that_it_works_for_is_killed(
+    serve, wire, written, a_plan
+):
+    requests = [a_plan.planned(n, at_ns=n * 10**7 if n < 4 else 10**12) for n in range(6)]
+    server = serve(wire.answer_all)
+    paths = written(server.url, requests, arrival="open", concurrency=None)
+    home = (
+        "import os, subprocess, sys, time\n"
+        "load = subprocess.Popen([*sys.argv[1:], str(os.getpid())], process_group=0)\n"
+        "print(load.pid, flush=True)\n"
+        "time.sleep(60)"
+    )
+    command = [sys.executable, "-c", home, *COMMAND, *map(str, paths)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    load = int(process.stdout.readline())
+    while len(server.requests) < 4:
+        time.sleep(0.01)
+
+    process.kill()
+    process.communicate()
+
+    until_s = time.monotonic() + 20
+    while is_running(load) and time.monotonic() < until_s:
+        time.sleep(0.01)
+    assert not is_running(load)
+    run = read_raw(paths[1])
+    assert not run.complete
+    assert [r.outcome for r in run.requests] == ["complete"] * 4 + ["not_sent"] * 2
+
+
+def is_running(pid):
+    """Whether there is such a process; one that is dead and only not asked after is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_run_that_works_for_a_process_which_is_not_its_parent_sends_nothing(
+    serve, wire, written, a_plan
+):
+    server = serve(wire.answer_all)
+    paths = written(server.url, [a_plan.planned(n) for n in range(8)])
+
+    done = subprocess.run([*COMMAND, *paths, "1"], capture_output=True, check=False)
+
+    assert done.returncode == 130
+    assert not read_raw(paths[1]).complete

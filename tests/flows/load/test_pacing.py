@@ -254,3 +254,33 @@ def test_planned_is_sent_plus_not_sent_in_every_phase_that_counts(
     counted = sum(start.phase == "measured" for start in sent + unsent)
     assert counted == min(measured, len(requests))
     assert of.has_run_out() == (measured > len(requests))
+
+
+@pytest.mark.parametrize(
+    ("planned", "service_ns", "fell_early_ns"),
+    [
+        (100, 55, 0),  # requests came until the end
+        (5, 55, 35),  # the last was due 40 after the first, the third was answered after 75
+        (3, 55, 55),  # nothing was planned behind the measured ones
+    ],
+)
+def test_how_long_the_last_measured_answer_outlasts_the_load_is_known(
+    a_plan, pacing, planned, service_ns, fell_early_ns
+):
+    requests = [a_plan.planned(n, at_ns=n * 10) for n in range(planned)]
+    of = pacing(requests, measured_requests=3)
+
+    played(of, lambda _: service_ns)
+
+    assert of.fell_early_ns == fell_early_ns
+
+
+def test_an_interrupted_load_is_not_called_a_load_that_fell(a_plan, pacing):
+    of = pacing([a_plan.planned(n, at_ns=n * 10) for n in range(4)])
+
+    begun = list(of.due(ZERO_NS + 15))
+    of.stop("interrupted")
+    for start in begun:
+        of.ended(start, done_ns=ZERO_NS + 500, is_complete=False)
+
+    assert of.fell_early_ns == 0
