@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,6 +29,11 @@ _OF_THE_RUN: Final = (
     "catalog_digest", "user_entries", "exploratory", "rehearsal", "imported", "incumbent",
     "switch_if_saves", "commitments", "load_from", "budget_usd", "budget_hours",
 )  # fmt: skip
+_OF_A_LAUNCH: Final = (
+    "mode", "form", "argv", "env", "secret_env", "served_model", "port", "unmanaged",
+)  # fmt: skip
+_OF_THE_MOMENT: Final = ("captured_at", "available_bytes")
+_SCRIPT: Final = "serve.sh"
 _OF_NO_CANDIDATE: Final = ("name", "launch", "price", "threats")
 
 
@@ -54,8 +60,19 @@ def _candidates(a: Run, b: Run) -> Iterator[Difference]:
         yield from _facts(f"candidate {name}", *facts)
         prices = (_plain(each.price) if each.price else {} for each in (ours, theirs))
         yield from _facts(f"price of {name}", *prices)
-        launches = (_flat(each.launch or {}) for each in (ours, theirs))
+        launches = (_launch(each.launch or {}) for each in (ours, theirs))
         yield from _facts(f"launch of {name}", *launches)
+
+
+def _launch(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What a launch plan makes the server do; how it is watched is left out."""
+    found = _flat({name: plan.get(name) for name in _OF_A_LAUNCH})
+    for name, asked in plan.get("controlled", {}).items():
+        found[f"{name} asked"] = asked.get("asked")
+    for name, text in plan.get("files", {}).items():
+        if name != _SCRIPT:  # it says what argv says
+            found[f"file {name}"] = f"SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]}…"
+    return found
 
 
 def _hosts(run: Run) -> dict[str, Any]:
@@ -63,6 +80,7 @@ def _hosts(run: Run) -> dict[str, Any]:
         f"{host.host}: {name}": value
         for host in run.hosts
         for name, value in host.facts.items()
+        if not name.endswith(_OF_THE_MOMENT)
     }
 
 
@@ -83,8 +101,17 @@ def verdict_of(decision: Decision) -> dict[str, Any]:
 def _facts(part: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
     for name in dict.fromkeys((*a, *b)):
         ours, theirs = a.get(name), b.get(name)
-        if ours != theirs:
-            yield Difference(part=part, what=name, a=_text(ours), b=_text(theirs))
+        if ours == theirs:
+            continue
+        if isinstance(ours, list) and isinstance(theirs, list):
+            ours, theirs = _without_common(ours, theirs)
+        yield Difference(part=part, what=name, a=_text(ours), b=_text(theirs))
+
+
+def _without_common(a: list[Any], b: list[Any]) -> tuple[Any, Any]:
+    """What is in one list and not in the other; both whole where only the order differs."""
+    ours, theirs = [each for each in a if each not in b], [each for each in b if each not in a]
+    return (a, b) if not ours and not theirs else (ours or None, theirs or None)
 
 
 def _plain(

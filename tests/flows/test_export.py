@@ -213,6 +213,28 @@ def test_another_decision_is_explained(earlier: RunFolder, slower: RunFolder, ca
     assert "tpot_p95_ms at closed-4: 2" in said
 
 
+def test_of_two_launches_only_the_words_that_differ_are_shown(tmp_path: Path, capsys) -> None:
+    runs = []
+    for name, words in (("a", ["--seed", "1"]), ("b", ["--seed", "2", "--eager"])):
+        launch = {
+            "argv": ["vllm", "serve", *words],
+            "env": {"X": name},
+            "readiness": {"limit_s": len(words)},
+            "controlled": {"seed": {"asked": int(words[1]), "note": name}},
+            "files": {"serve.sh": name, "config.yml": name},
+        }
+        made = Made(name="B", facts={"launch": launch})
+        runs.append(build_run(tmp_path / name, [made], replications=1, **QUICK))
+        conclude(runs[-1], now=NOW)
+    found = difference(*runs, capsys)["differences"]
+
+    shown = {d["what"]: (d["a"], d["b"]) for d in found if d["part"] == "launch of B"}
+    assert shown["argv"] == ("1", "2, --eager")
+    assert shown["env.X"] == ("a", "b")
+    assert shown["seed asked"] == ("1", "2")
+    assert set(shown) == {"argv", "env.X", "seed asked", "file config.yml"}
+
+
 def test_a_diff_reads_as_tables(earlier: RunFolder, slower: RunFolder, capsys) -> None:
     assert runoff(["diff", str(earlier.path), str(slower.path)]) == 0
 
