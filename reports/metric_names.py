@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _NAMES: Final = {
@@ -21,12 +22,13 @@ _NAMES: Final = {
 }
 
 
+_STATISTICS: Final = {"tpot": "TPOT", "p95_gap": "p95 gap", "max_gap": "largest gap"}
+_STATISTIC: Final = re.compile(r"\b(?:tpot|p95_gap|max_gap)\b")
+
+
 def statistic_name(statistic: str) -> str:
     """A clause's statistic as a reader calls it: ``p95 TPOT``, ``goodput (TPOT)``."""
-    words = {"tpot": "TPOT", "p95_gap": "p95 gap", "max_gap": "largest gap"}
-    for known, word in words.items():
-        statistic = statistic.replace(known, word)
-    return statistic
+    return _STATISTIC.sub(lambda found: _STATISTICS[found[0]], statistic)
 
 
 def metric_name(metric: str) -> str:

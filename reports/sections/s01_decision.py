@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.break_even import break_evens, sentence
 from reports.contract_words import stated
-from reports.metric_names import metric_name
+from reports.metric_names import metric_name, statistic_name
 from reports.number_words import (
     DASH,
     number_cell,
@@ -44,7 +44,7 @@ def section(report: Report) -> dict[str, Any]:
         "outcome": decision.outcome,
         "chosen": decision.chosen,
         "sentence": decision.sentence,
-        "because": decision.because,
+        "because": tuple(statistic_name(line) for line in decision.because),
         "deciding": deciding_table(report, chosen) if chosen else None,
         "gap": gap_sentence(decision.gap) if decision.gap else None,
         "runner_up": decision.runner_up,
@@ -65,7 +65,7 @@ def section(report: Report) -> dict[str, Any]:
 
 def deciding_table(report: Report, chosen: Ranked) -> Table:
     """The three figures that decide, of the candidate that was chosen."""
-    rows = [_held_row(chosen)]
+    rows = [_held_row(chosen, was_searched=chosen.name in report.searches)]
     rows.append(_row("Cost of 1M compliant output tokens", chosen.usd_per_1m, "no price"))
     cell = report.decision_cell(chosen.name)
     goodput = cell.clauses.get("goodput") if cell is not None else None
@@ -113,7 +113,7 @@ def _chosen(report: Report) -> Ranked | None:
     return next((each for each in report.decision.ranking if each.name == name), None)
 
 
-def _held_row(chosen: Ranked) -> tuple[Cell, ...]:
+def _held_row(chosen: Ranked, *, was_searched: bool) -> tuple[Cell, ...]:
     bracket = chosen.held_rate
     name = Cell(text="Highest rate that holds the contract")
     if bracket is None or bracket.highest_proven is None:
@@ -130,7 +130,11 @@ def _held_row(chosen: Ranked) -> tuple[Cell, ...]:
         name,
         Cell(text=f"≥ {stated(bracket.highest_proven)}", detail=upper),
         Cell(text="requests/s"),
-        Cell(text="proven on launches that the search did not use"),
+        Cell(
+            text="launches that the search did not use"
+            if was_searched
+            else "the campaign's load points"
+        ),
     )
 
 

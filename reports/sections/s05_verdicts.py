@@ -37,7 +37,6 @@ def section(report: Report) -> dict[str, Any]:
     return {
         "table": verdict_table(report),
         "ranked_by": report.decision.ranked_by,
-        "why": tuple(f"{each.name}: {each.why}" for each in report.places if each.why),
         "goodput": goodput_table(report),
         "depends": tuple(_depends(report)),
     }
@@ -97,10 +96,10 @@ def _row(report: Report, ranked: Ranked) -> tuple[Cell, ...]:
     standing = Cell(
         text=ranked.standing,
         meaning=STANDING_MEANING.get(ranked.standing, "none"),
-        detail=f"rank {ranked.rank}" if ranked.rank is not None else "",
+        detail=f"rank {ranked.rank}" if ranked.rank is not None else _clause(report, ranked),
     )
     if measured is None or cell is None:
-        blank = (Cell(text=DASH, meaning="none", detail="see below"), *(_NONE,) * 10)
+        blank = (_NONE,) * 11
         return (name, standing, *blank)
     return (name, standing, *_measured(measured, cell, ranked))
 
@@ -135,6 +134,12 @@ def _kind(report: Report, name: str) -> str:
         for part in (device, " ".join(filter(None, (facts.runtime, facts.version))))
         if part
     )
+
+
+def _clause(report: Report, ranked: Ranked) -> str:
+    """The clause on which a candidate left before it was measured."""
+    facts = report.facts(ranked.name)
+    return (facts.clause or "") if facts is not None and not facts.measured else ""
 
 
 def _range(measured: CandidateSummary) -> Cell:

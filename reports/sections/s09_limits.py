@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from reports.metric_names import statistic_name
 from reports.report import Report
 from reports.tables import Cell, Column, Table
 
 TITLE = "What limits each candidate"
+_WORDS = {"ttft": "TTFT", "itl": "ITL", "kv memory": "KV memory"}
 _COLUMNS = tuple(
     Column(title=title)
     for title in ("Candidate", "Limited by", "Measured", "Means", "Do", "Verify")
@@ -20,10 +22,10 @@ def section(report: Report) -> dict[str, Any] | None:
         (
             Cell(text=each.name),
             Cell(
-                text=each.limiter.what,
+                text=_WORDS.get(each.limiter.what, each.limiter.what),
                 meaning="" if each.limiter.what == "nothing seen" else "warn",
             ),
-            Cell(text=each.limiter.measured),
+            Cell(text=statistic_name(each.limiter.measured)),
             Cell(text=each.limiter.means),
             Cell(text=each.limiter.do),
             Cell(text=each.limiter.verify),
