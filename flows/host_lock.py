@@ -13,11 +13,9 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any, Final, Self
 
 from flows.errors import InfrastructureError
 from flows.launch.processes import described, process_of
@@ -59,8 +57,16 @@ class Holder:
             f"({described(self.pid)}, run {self.run}) since {since}"
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """The holder as strict JSON values, as the lock's file has it."""
+        times = {"since": self.since.isoformat(), "expires": self.expires.isoformat()}
+        return {**asdict(self), **times}
 
-_HOLDER: Final = TypeAdapter(Holder)
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """A holder from its JSON values; TypeError, KeyError or ValueError where it is none."""
+        times = {name: dt.datetime.fromisoformat(plain[name]) for name in ("since", "expires")}
+        return cls(**{**plain, **times})
 
 
 def lock_folder(environment: Mapping[str, str]) -> Path:
@@ -191,8 +197,7 @@ def _user() -> str:
 
 def _write(descriptor: int, holder: Holder) -> None:
     """One line that is whole at any time for those who read it without the lock."""
-    plain: dict[str, Any] = _HOLDER.dump_python(holder, mode="json")
-    line = (json.dumps(plain) + "\n").encode()
+    line = (json.dumps(holder.to_json()) + "\n").encode()
     os.pwrite(descriptor, line, 0)
     os.ftruncate(descriptor, len(line))
     os.fsync(descriptor)
@@ -211,8 +216,8 @@ def _read(path: Path) -> Holder | None:
 def _written(descriptor: int) -> Holder | None:
     line = os.pread(descriptor, _MOST_BYTES, 0).partition(b"\n")[0]
     try:
-        return _HOLDER.validate_json(line)
-    except ValidationError:
+        return Holder.from_json(json.loads(line))
+    except (ValueError, TypeError, KeyError):
         return None
 
 

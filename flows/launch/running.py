@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from flows.launch.ask import Address, fetched
 from flows.launch.facts import LaunchFacts, Stopped
-from flows.launch.session import Session
+from flows.launch.launched import Launched
 
 _HEALTH_S: Final = 5.0
 
@@ -15,7 +15,7 @@ _HEALTH_S: Final = 5.0
 class Running:
     """A launched server; leaving it as a context manager stops it."""
 
-    def __init__(self, session: Session, facts: LaunchFacts, address: Address) -> None:
+    def __init__(self, session: Launched, facts: LaunchFacts, address: Address) -> None:
         self.facts = facts
         self._session = session
         self._address = address
@@ -50,7 +50,7 @@ class Running:
 
     def processes(self) -> tuple[int, ...]:
         """Process ids of the server and all that it has started."""
-        return tuple(each.pid for each in self._session.child.family.members())
+        return self._session.processes()
 
     def stop(self) -> Stopped:
         """Stop it: asked, told, killed; its log is compressed. Again: how it was stopped.

@@ -1,123 +1,91 @@
-"""One started server with all that belongs to it: processes, guard, log, folder."""
+"""One server started on this machine with all that belongs to it: processes, guard, log."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from deploy_templates.plan import LaunchPlan
-from flows.bench.places import write_whole
 from flows.errors import LaunchError
 from flows.launch.child import Child
-from flows.launch.clock import Clock
 from flows.launch.ending import KILL, Ended, end, steps
-from flows.launch.exits import explained
 from flows.launch.facts import Stopped
 from flows.launch.guard import Guard, Orders, run_cleanup
-from flows.launch.layout import FACTS_NAME
-from flows.launch.log import short
-from flows.launch.ports import listeners
+from flows.launch.launched import Launched, Leader
+from flows.launch.ports import Ownership, listeners, published, require_ours
 from flows.launch.processes import Family, described, killed_for_memory
 from flows.launch.seal import seal
-from flows.launch.secrets import Secrets
-from flows.launch.watch import LogWatch
 
 _PORT_S: Final = 5.0  # a container engine closes its port a moment after the container
 _LOOK_S: Final = 0.05
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
-    """From the start of a process to the proof that nothing of it is left.
+class Session(Launched):
+    """A launch on this machine.
 
-    ``env`` is the environment without secrets, for what runs beside the server; ``seen_env``
-    is the server's own.
+    ``env`` is the environment without secrets, for what runs beside the server.
     """
 
-    plan: LaunchPlan
-    folder: Path
     child: Child
-    watch: LogWatch
-    secrets: Secrets
-    clock: Clock
     env: Mapping[str, str]
-    seen_env: Mapping[str, str]
     guard: Guard
-    memory_kills: int | None = field(default_factory=killed_for_memory)
-    stopped: Stopped | None = None
+    kills_before: int | None = field(default_factory=killed_for_memory)
 
     @property
-    def where(self) -> str:
-        """The launch, for complaints."""
-        return f"launch of {self.plan.name!r}"
+    def leader(self) -> Leader:
+        """The started child."""
+        child = self.child
+        return Leader(
+            pid=child.pid,
+            mark=child.family.mark,
+            started_ns=child.started_ns,
+            started_at=child.started_at,
+        )
 
-    def death(self) -> LaunchError | None:
-        """Why the server has ended; None while it lives."""
-        code = self.child.exit_code()
-        if code is None:
-            return None
-        self.watch.look_last(self.clock.monotonic_ns())
-        failure = self.failure()
-        if failure is not None:
-            return failure
-        found = explained(code, self._memory_kills())
-        last = self.watch.reader.last_line
-        seen = f"{found.sentence}; its last line: {short(last)}{self._first_error(last)}"
-        return LaunchError(found.kind, self.where, seen, found.do)
+    def exit_code(self) -> int | None:
+        """The child's; it stays unreaped."""
+        return self.child.exit_code()
 
-    def failure(self) -> LaunchError | None:
-        """The known failure that the log tells of."""
-        found = self.watch.failure
-        if found is None:
-            return None
-        failure, line = found.failure, found.line
-        seen = f"{failure.means} ({short(line)}){self._first_error(line)}"
-        return LaunchError(failure.error, self.where, seen, failure.do)
+    def memory_kills(self) -> int:
+        """By this kernel's counter; 0 where it has none."""
+        now = killed_for_memory()
+        return 0 if now is None or self.kills_before is None else now - self.kills_before
 
-    def _first_error(self, shown: str) -> str:
-        """The log's first exception, unless it is in the line that is shown already."""
-        first = self.watch.first_error
-        return f"; the first error: {short(first)}" if first and first not in shown else ""
+    def ownership(self) -> Ownership | None:
+        """By the sockets of our processes; a container's by its engine."""
+        plan = self.plan
+        if plan.mode == "container":
+            return published(plan.host, plan.port)
+        return require_ours(plan.host, plan.port, self.child.family, self.where)
 
-    def told(self, error: LaunchError) -> LaunchError:
-        """The error without secrets, and with the place of the log."""
-        log = self.stopped.log if self.stopped is not None else str(self.child.log)
-        do = f"{error.do.rstrip('.')}. Its log is {log}"
-        return LaunchError(error.kind, error.where, self.secrets.mask(error.seen), do)
+    def require_guarded(self) -> None:
+        """LaunchError if the guard has ended itself."""
+        if not self.guard.is_on_duty():
+            raise LaunchError(
+                "no guard",
+                self.where,
+                "the process that would end the server if runoff died has ended itself",
+                "Start runoff where its Python can import it: python -P -m flows.launch.guard",
+            )
 
-    def end(self) -> Stopped:
-        """End the server with all its processes; the second time only says how it was.
+    def processes(self) -> tuple[int, ...]:
+        """By group, session and mark."""
+        return tuple(each.pid for each in self.child.family.members())
 
-        Raises
-        ------
-        LaunchError
-            If a process is still there after SIGKILL.
-        """
-        if self.stopped is None:
-            stop = self.plan.stop
-            manner = steps(stop.signal, stop.grace_s, stop.second_signal)
-            try:
-                ended = end(self.child.family, manner, self.clock)
-            except BaseException:
-                self.stopped = self._closed(end(self.child.family, KILL, self.clock))
-                raise
-            self.stopped = self._closed(ended)
-        return self.stopped
+    def _end(self) -> Stopped:
+        stop = self.plan.stop
+        manner = steps(stop.signal, stop.grace_s, stop.second_signal)
+        try:
+            ended = end(self.child.family, manner, self.clock)
+        except BaseException:
+            self.stopped = self._closed(end(self.child.family, KILL, self.clock))
+            raise
+        return self._closed(ended)
 
-    def record(self, state: str, **facts: Any) -> None:
-        """Write what is known of the launch: its state, and whatever belongs to it."""
-        document = {
-            "state": state,
-            "pid": self.child.pid,
-            "mark": self.child.family.mark,
-            "started_at": self.child.started_at.isoformat(),
-            **facts,
-        }
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_whole(self.folder / FACTS_NAME, self.secrets.mask(text))
+    def _log(self) -> str:
+        return str(self.child.log)
 
     def _closed(self, ended: Ended) -> Stopped:
         """Everything put away after the last process has gone."""
@@ -158,10 +126,6 @@ class Session:
                 return False
             self.clock.sleep(_LOOK_S)
         return True
-
-    def _memory_kills(self) -> int:
-        now = killed_for_memory()
-        return 0 if now is None or self.memory_kills is None else now - self.memory_kills
 
 
 def orders_of(plan: LaunchPlan, family: Family) -> Orders:

@@ -13,6 +13,7 @@ from flows.launch.ask import Address
 from flows.launch.clock import Clock, SystemClock
 from flows.launch.ending import KILL, end
 from flows.launch.guard import Guard
+from flows.launch.launched import Launched
 from flows.launch.layout import LOG_NAME, environment_of, inherited, lay_out
 from flows.launch.log import LogReader
 from flows.launch.ports import require_free
@@ -71,9 +72,16 @@ def launch(
     require_free(plan.host, plan.port, f"launch of {plan.name!r}")
     limit = plan.readiness.limit_s if limit_s is None else limit_s
     session = _started(plan, folder, environment, secrets=hidden, clock=clock, venv=installed)
+    return brought_up(session, address, limit_s=limit, progress=progress)
+
+
+def brought_up(
+    session: Launched, address: Address, *, limit_s: float, progress: Tell
+) -> Running:
+    """The started server once it has generated a token; nothing of it is left where not."""
     try:
         session.record("starting")
-        facts = Start(session=session, address=address, limit_s=limit, tell=progress).facts()
+        facts = Start(session=session, address=address, limit_s=limit_s, tell=progress).facts()
         session.record("ready", **facts.to_json())
     except BaseException as error:  # noqa: BLE001 - nothing of it may be left, whatever came
         raise _given_up(session, error) from None
@@ -119,7 +127,7 @@ def _started(
     )
 
 
-def _given_up(session: Session, error: BaseException) -> BaseException:
+def _given_up(session: Launched, error: BaseException) -> BaseException:
     """The error to raise after the server was ended, with a record of both."""
     stopped = session.end().to_json()
     if not isinstance(error, LaunchError):

@@ -9,12 +9,12 @@ from typing import Final
 from flows.errors import LaunchError
 from flows.launch.ask import Address, fetched
 from flows.launch.facts import LaunchFacts
+from flows.launch.launched import Launched
 from flows.launch.log import short
 from flows.launch.phases import phase_times
-from flows.launch.ports import Ownership, published, require_ours
+from flows.launch.ports import Ownership
 from flows.launch.readback import read_back
 from flows.launch.ready import Probe, Ready
-from flows.launch.session import Session
 
 _LOOK_S: Final = 0.02
 _REPORT_S: Final = 10.0
@@ -39,7 +39,7 @@ Tell = Callable[[Progress], None]
 class Start:
     """The wait for one server."""
 
-    session: Session
+    session: Launched
     address: Address
     limit_s: float
     tell: Tell
@@ -52,8 +52,8 @@ class Start:
         probe = Probe(
             session.plan,
             self.address,
-            self._owned,
-            session.child.started_ns,
+            session.ownership,
+            session.leader.started_ns,
         )
         try:
             ready = self._wait(probe)
@@ -61,16 +61,10 @@ class Start:
             probe.close()
         ready_ns = session.clock.monotonic_ns()
         session.watch.look(ready_ns)
-        ownership = self._owned()
+        ownership = session.ownership()
         if ownership is None:
             raise self._not_ready(probe)
-        if not session.guard.is_on_duty():
-            raise LaunchError(
-                "no guard",
-                session.where,
-                "the process that would end the server if runoff died has ended itself",
-                "Start runoff where its Python can import it: python -P -m flows.launch.guard",
-            )
+        session.require_guarded()
         return self._shown(ready, ready_ns, ownership)
 
     def _wait(self, probe: Probe) -> Ready:
@@ -85,16 +79,9 @@ class Start:
             if ready is not None:
                 return ready
             self._progress(probe, now_ns)
-            if now_ns - session.child.started_ns > self.limit_s * 1e9:
+            if now_ns - session.leader.started_ns > self.limit_s * 1e9:
                 raise self._not_ready(probe)
             probe.pause(session.clock, _LOOK_S)
-
-    def _owned(self) -> Ownership | None:
-        plan = self.session.plan
-        if plan.mode == "container":
-            return published(plan.host, plan.port)
-        family = self.session.child.family
-        return require_ours(plan.host, plan.port, family, self.session.where)
 
     def _progress(self, probe: Probe, now_ns: int) -> None:
         """Tell of each change at once, and of none each second."""
@@ -108,7 +95,7 @@ class Start:
                 stage=now[0],
                 seen=mask(now[1]),
                 line=mask(short(self.session.watch.reader.last_line)),
-                elapsed_s=(now_ns - self.session.child.started_ns) / 1e9,
+                elapsed_s=(now_ns - self.session.leader.started_ns) / 1e9,
                 limit_s=self.limit_s,
             )
         )
@@ -124,7 +111,7 @@ class Start:
         )
 
     def _shown(self, ready: Ready, ready_ns: int, ownership: Ownership) -> LaunchFacts:
-        plan, child, watch = self.session.plan, self.session.child, self.session.watch
+        plan, leader, watch = self.session.plan, self.session.leader, self.session.watch
         return LaunchFacts(
             name=plan.name,
             runtime=plan.runtime,
@@ -134,17 +121,17 @@ class Start:
             fingerprint=plan.fingerprint,
             argv=plan.argv,
             environment=self.session.secrets.shown(self.session.seen_env),
-            mark=child.family.mark,
-            pid=child.pid,
-            started_at=child.started_at.isoformat(),
+            mark=leader.mark,
+            pid=leader.pid,
+            started_at=leader.started_at.isoformat(),
             host=plan.host,
             port=plan.port,
             served_model=plan.served_model,
             models=ready.models,
             first_token=ready.first_token,
-            start_ns=ready_ns - child.started_ns,
+            start_ns=ready_ns - leader.started_ns,
             resolution_ns=watch.blind_ns,
-            phases=phase_times(plan.phases, watch.seen_ns, child.started_ns, ready_ns),
+            phases=phase_times(plan.phases, watch.seen_ns, leader.started_ns, ready_ns),
             read_back=read_back(
                 plan, lambda path: fetched(self.address, path, _REPORT_S), watch.reported
             ),
