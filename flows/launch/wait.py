@@ -60,7 +60,7 @@ class Start:
         finally:
             probe.close()
         ready_ns = session.clock.monotonic_ns()
-        session.watch.look(ready_ns)
+        session.watch.look_at_once(ready_ns)
         ownership = session.ownership()
         if ownership is None:
             raise self._not_ready(probe)

@@ -49,6 +49,10 @@ class LogWatch:
         self._looked_ns = now_ns
         self._take(self.reader.lines(), now_ns)
 
+    def look_at_once(self, now_ns: int) -> None:
+        """The same, however lately it was looked at."""
+        self.look(now_ns)
+
     def look_last(self, now_ns: int) -> None:
         """Take all that is left, once the server has ended."""
         self._take(self.reader.rest(), now_ns)

@@ -1,0 +1,9 @@
+"""What is raised when a host cannot be asked any more."""
+
+from __future__ import annotations
+
+from flows.errors import InfrastructureError
+
+
+class HostLostError(InfrastructureError):
+    """The connection is gone or was never there; what runs on the host goes on."""
