@@ -10,7 +10,7 @@ from flows.run_directory import only_writer
 from flows.ssh_signature import Verified, blocks, sign, verify
 from reports.manifest import manifest_sha256
 from reports.manifest import verify as differences
-from reports.render import made_pages
+from reports.render import render_pages
 from reports.run import layout
 from reports.run.layout import RunFolder
 from reports.run.read import file_text, read_file, read_run
@@ -54,8 +54,7 @@ def sign_off(
             kept = _kept(folder, before)
             write_whole(folder.file(SIGNATURES), b"".join((*kept, armoured)))
         write_whole(folder.file(layout.SIGNOFF), file_text(signoff).encode())
-        for name, text in made_pages(folder).items():  # they say who has signed
-            write_whole(folder.file(name), text.encode())
+        render_pages(folder)  # they say who has signed
         return signoff
 
 

@@ -6,14 +6,15 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.console import Console
-from flows.diff_view import show_diff
 from flows.run_directory import run_at
-from reports.diff import RunDiff, diff_runs
+
+if TYPE_CHECKING:
+    from reports.diff import RunDiff
 
 
 def command(
@@ -29,6 +30,9 @@ def command(
     A ratio has an interval over the launches of both runs; better and worse mean that it is
     clear of 5%. Ends with 0 whatever differs.
     """
+    from flows.diff_view import show_diff  # noqa: PLC0415 - help starts without it
+    from reports.diff import diff_runs  # noqa: PLC0415 - help starts without it
+
     found = diff_runs(run_at(a), run_at(b))
     if as_json:
         sys.stdout.write(json.dumps(_json(found), indent=1, allow_nan=False) + "\n")

@@ -10,9 +10,7 @@ import typer
 
 from deploy_templates.deployments import ways
 from flows.errors import UsageError
-from flows.handing_on import foreign_text, write_launch
 from flows.run_directory import RunArgument, run_at
-from flows.signing import read_signoff
 from reports import decision_record as record
 from reports.bundle import write_bundle
 from reports.manifest import manifest_sha256
@@ -55,6 +53,8 @@ def command(
 
     Overwrites nothing.
     """
+    from flows.handing_on import foreign_text, write_launch  # noqa: PLC0415 - help starts without it
+
     asked = (bundle, csv, launch, vllm_bench, decision_record)
     if all(each is None for each in asked):
         raise UsageError("export", "nothing is asked for", "Give --bundle, --launch or another")
@@ -86,6 +86,8 @@ def _write_csv(run: Run, folder: Path) -> None:
 
 
 def _record(run: Run) -> str:
+    from flows.signing import read_signoff  # noqa: PLC0415 - help starts without it
+
     return record.decision_record(
         run.plan, run.decision, read_signoff(run.folder), manifest_sha256(run.folder)
     )

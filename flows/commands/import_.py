@@ -11,10 +11,7 @@ import typer
 
 from catalog.load import load_campaign, load_catalog, located
 from flows.errors import UsageError
-from flows.importing import import_run
-from reports.conclude import conclude
 from reports.interop import tools
-from reports.render import render_run
 
 
 def command(
@@ -44,6 +41,10 @@ def command(
 
     Without NAME= the label in a file, or the only candidate, says whose it is.
     """
+    from flows.importing import import_run  # noqa: PLC0415 - help starts without it
+    from reports.conclude import conclude  # noqa: PLC0415 - help starts without it
+    from reports.render import render_run  # noqa: PLC0415 - help starts without it
+
     now = dt.datetime.now(dt.UTC)
     stated = load_campaign(campaign)
     folders = tuple(catalog or ())

@@ -13,7 +13,6 @@ import typer
 from flows.console import Console
 from flows.errors import ExitCode, Finished, UsageError
 from flows.run_directory import RunArgument, run_at
-from flows.signing import sign_off
 from flows.signoff_view import refusal_table, signed_lines, to_json
 from reports.run.signoff_file import Approval, Waiver
 from reports.signoff import Refused, parse_waiver
@@ -43,6 +42,8 @@ def command(
 
     Several people may approve the same manifest, one after the other.
     """
+    from flows.signing import sign_off  # noqa: PLC0415 - help starts without it
+
     now = dt.datetime.now(dt.UTC)
     folder = run_at(run).folder
     approval = Approval(

@@ -9,10 +9,12 @@ Format history:
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from reports.cell.settings import CellSettings, Slo
 from reports.run.number import Frozen, Real
+
+if TYPE_CHECKING:
+    from reports.cell.settings import CellSettings
 
 FORMAT = 1
 
@@ -50,6 +52,8 @@ class AskedCell(Frozen):
 
     def settings(self) -> CellSettings:
         """The settings that ``summarise`` takes."""
+        from reports.cell.settings import CellSettings, Slo  # noqa: PLC0415 - scipy is behind it
+
         return CellSettings(
             slo=Slo(**self.slo.model_dump()), **self.model_dump(exclude={"slo"})
         )
