@@ -93,6 +93,11 @@ def p_words(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else significant(value, 2)
 
 
+def launches(count: int) -> str:
+    """``1 launch``, ``5 launches``."""
+    return f"{count:,} launch{'es' if count != 1 else ''}"
+
+
 def basis_of(numbers: Iterable[Number | None]) -> str:
     """The bases of several numbers, each once."""
     found = (number.basis.value for number in numbers if number is not None)
@@ -109,7 +114,7 @@ def _is_empty(number: Number) -> bool:
 
 def _doubts(number: Number) -> Iterable[str]:
     if number.low is None and number.high is None and number.basis in _UNCERTAIN:
-        yield "no interval: too little data"
+        yield "no interval"
     if number.note:
         yield number.note
 
@@ -130,7 +135,7 @@ def _rests_on(number: Number) -> Iterable[str]:
     if number.n is not None:
         yield f"{number.n:,} requests"
     if number.runs is not None:
-        yield f"{number.runs} launch{'es' if number.runs != 1 else ''}"
+        yield launches(number.runs)
 
 
 _UNCERTAIN = (Basis.MEASUREMENT, Basis.SIMULATION)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reports.number_words import launches
 from reports.report import Report
 from reports.run.plan_file import CandidateFacts
 
@@ -22,7 +23,7 @@ def _kind_of_run(report: Report) -> Iterator[str]:
         yield "Imported: the figures were measured by another tool, and its definitions rule."
     if plan.exploratory or report.decision.stamp == "EXPLORATORY":
         yield (
-            f"Exploratory: {plan.matrix.replications} launches of {plan.matrix.requests:,} "
+            f"Exploratory: {launches(plan.matrix.replications)} of {plan.matrix.requests:,} "
             "requests are fewer or shorter than a signed claim needs."
         )
     if report.summary.interrupted:
@@ -86,7 +87,7 @@ def _unsignable(report: Report, name: str) -> tuple[str, ...]:
 def _stated(report: Report) -> Iterator[str]:
     """Threats that plans, machines and launches state of themselves."""
     for line in report.plan.threats:
-        yield _sentence(line)
+        yield _sentence(line[:1].upper() + line[1:])
     for each in report.plan.candidates:
         for line in each.threats if each.measured else ():
             yield _sentence(f"{each.name}: {line}")

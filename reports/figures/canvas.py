@@ -64,6 +64,8 @@ _ID: Final = re.compile(r'\s+id="([^"]+)"')
 _LINK: Final = re.compile(r'xlink:href="#([^"]+)"')
 _URL: Final = re.compile(r"url\(#([^)]+)\)")
 _DECIMALS: Final = re.compile(r"(\d+\.\d{2})\d+")
+_FEW: Final = 3
+_STEPS: Final = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _SPACE: Final = re.compile(r"\n\s*")
 
 
@@ -183,9 +185,16 @@ def tick(value: float) -> str:
     return f"{value:,.10g}".replace("-", "−")
 
 
-def log_places(low: float, high: float, subs: tuple[float, ...] = (1, 2, 5)) -> list[float]:
-    """Round numbers from just below ``low`` to just above ``high``."""
-    exponents = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
-    return [
-        s * 10.0**e for e in exponents for s in subs if low / 1.3 <= s * 10.0**e <= high * 1.3
-    ]
+def log_places(low: float, high: float, subs: tuple[float, ...] | None = None) -> list[float]:
+    """Round numbers from about ``low`` to about ``high``; three or more where there are."""
+    places: list[float] = []
+    for steps in _STEPS if subs is None else (subs,):
+        places = [
+            step * 10.0**power
+            for power in range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
+            for step in steps
+            if low / 1.3 <= step * 10.0**power <= high * 1.3
+        ]
+        if len(places) >= _FEW:
+            break
+    return places

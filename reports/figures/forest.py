@@ -12,6 +12,7 @@ from catalog.quantity import significant
 from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
 from reports.figures.labels import short
 from reports.figures.palette import INK, MUTED, SHEET, look
+from reports.figures.series import run_words
 from reports.metric_names import metric_name
 from reports.number_words import DASH, interval
 from reports.report import Report
@@ -67,11 +68,7 @@ def draw(rows: tuple[Row, ...]) -> Drawing:
     )
     svg = drawn(lambda figure: _draw(figure, drawn_rows), sheet)
     runs = sorted({row.ratio.runs for row in rows if row.ratio.runs is not None})
-    launches = (
-        f"R = {' to '.join(str(r) for r in dict.fromkeys((runs[0], runs[-1])))} launches. "
-        if runs
-        else ""
-    )
+    launches = f"R = {run_words(runs)}. " if runs else ""
     bases = ", ".join(dict.fromkeys(row.ratio.basis.value for row in rows))
     return Drawing(
         name=NAME,

@@ -201,7 +201,7 @@ def _cross(axes: Axes, point: Point, colour: str) -> None:
 
 def _powers(low: float, high: float) -> list[float]:
     places = [2.0**power for power in range(-6, 24) if low / 1.6 <= 2.0**power <= high * 1.6]
-    return places or log_places(low, high)
+    return places if len(places) > 1 else log_places(low, high)
 
 
 def _table(data: Frontier) -> Table:

@@ -94,10 +94,15 @@ def rests_on(cells: list[CellSummary]) -> str:
     if not cells:
         return ""
     requests = sorted(cell.requests.get("measured", 0) for cell in cells)
-    launches = sorted(len(cell.replications) for cell in cells)
+    runs = sorted(len(cell.replications) for cell in cells)
     basis = ", ".join(dict.fromkeys(cell.basis.value for cell in cells))
-    many = f"n = {_range(requests)} requests in R = {_range(launches)} launches"
+    many = f"n = {_range(requests)} requests in R = {run_words(runs)}"
     return f"{many} per point; {basis}."
+
+
+def run_words(runs: list[int]) -> str:
+    """``5 launches``, ``1 launch``, ``3 to 5 launches``: least and most."""
+    return f"{_range(runs)} launch{'es' if runs[-1] != 1 else ''}"
 
 
 def _candidates(report: Report) -> Iterator[Measured]:

@@ -14,6 +14,7 @@ from reports.columns import Flags, Reals
 from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
 from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import FAIL, Look, look
+from reports.figures.series import run_words
 from reports.number_words import DASH
 from reports.report import Report
 from reports.tables import Cell, Column, Table
@@ -79,7 +80,7 @@ def tail(report: Report) -> Tail | None:
         limit_ms=slo.ttft_ms,
         percentile=slo.percentile,
         caption=(
-            f"n = {_range(counts)} requests per launch, R = {_range(launches)} launches; "
+            f"n = {_range(counts)} requests per launch, R = {run_words(launches)}; "
             f"{basis}. Every request is in it."
         ),
     )

@@ -19,6 +19,7 @@ from catalog.quantity import significant
 from reports.columns import Flags, Reals
 from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, themed
 from reports.figures.palette import FAIL, INK, MUTED, SHEET, WARN, Look, look
+from reports.number_words import launches
 from reports.report import Report
 from reports.tables import Cell, Column, Table
 from reports.thin import Thin
@@ -33,6 +34,7 @@ _SLOWEST: Final = 20
 _STEPS: Final = 160
 _MOST_BINS: Final = 60
 _PER_BIN: Final = 8  # requests that a bin holds on average, at least
+_NAMED: Final = 0.08  # a band narrower than this share has no room for its name
 _LATE_MS: Final = 1.0
 _BANDS: Final = {"warmup": "warm-up", "drain": "drain"}
 
@@ -275,7 +277,7 @@ def _shade(axes: Axes, row: Row, *, named: bool) -> None:
         if phase == "drain":
             end = float(row.grid_s[-1])
         axes.axvspan(start, end, color=SHEET, linewidth=0, zorder=0)
-        if named:
+        if named and (end - start) > _NAMED * float(row.grid_s[-1]):
             axes.text(
                 (start + end) / 2,
                 0.97,
@@ -297,7 +299,7 @@ def _caption(data: Timeline) -> str:
         if step == 1
         else f"every {step}th request and the {_SLOWEST} slowest are drawn"
     )
-    text = f"n = {counts:,} requests, R = {len(data.rows)} launches; {data.basis}; {thinned}."
+    text = f"n = {counts:,} requests, R = {launches(len(data.rows))}; {data.basis}; {thinned}."
     if data.launches > len(data.rows):
         text += f" {data.launches - len(data.rows)} more launches are in the records."
     return text

@@ -10,6 +10,7 @@ from reports.contract_words import stated
 from reports.metric_names import metric_name, statistic_name
 from reports.number_words import (
     DASH,
+    launches,
     number_cell,
     number_phrase,
     p_words,
@@ -153,7 +154,7 @@ def _rests_on(number: Number | None) -> str:
         return ""
     parts = [
         f"{number.n:,} requests" if number.n is not None else "",
-        f"{number.runs} launches" if number.runs is not None else "",
+        launches(number.runs) if number.runs is not None else "",
         number.basis.value,
     ]
     return ", ".join(part for part in parts if part)

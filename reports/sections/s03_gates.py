@@ -77,15 +77,12 @@ def _explanation(candidate: Verdict) -> tuple[str, list[tuple[str, str, list[str
 
 
 def _not_spent(report: Report) -> str:
-    skipped = [each.name for each in report.plan.candidates if not each.measured]
+    """Who was stopped on paper, and what measuring them would have cost."""
+    stopped = [e.name for e in report.decision.ranking if e.standing == "voted out on paper"]
     number = report.decision.money_not_spent or report.plan.money_not_spent
-    if not skipped:
-        return "No candidate was stopped on paper, so the gates saved nothing."
-    who = ", ".join(skipped)
+    if not stopped:
+        return "The gates stopped no candidate, so they saved nothing."
+    who = f"Stopped on paper, not measured and so not paid for: {', '.join(stopped)}."
     if number is None or number.value is None:
-        return (
-            f"Not measured, and so not paid for: {who}. What that would have cost is unknown."
-        )
-    return (
-        f"Not measured, and so not paid for: {who}. That is {number_phrase(number)} not spent."
-    )
+        return f"{who} What that would have cost is unknown."
+    return f"{who} That is {number_phrase(number)} not spent."

@@ -67,12 +67,11 @@ def _row(
     report: Report, names: tuple[str, ...], title: str, unit: str, get: _Get
 ) -> tuple[Cell, ...]:
     cells, numbers = [], []
+    standings = {each.name: each.standing for each in report.decision.ranking}
     for name in names:
         cell = report.decision_cell(name)
         number = get(cell) if cell is not None else None
-        facts = report.facts(name)
-        on_paper = facts is not None and not facts.measured
-        why = "voted out on paper" if on_paper else "not measured"
+        why = standings.get(name, "not measured")
         numbers.append(number)
         cells.append(number_cell(number, why))
     seen = basis_of(numbers)

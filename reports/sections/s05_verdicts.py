@@ -137,9 +137,11 @@ def _kind(report: Report, name: str) -> str:
 
 
 def _clause(report: Report, ranked: Ranked) -> str:
-    """The clause on which a candidate left before it was measured."""
+    """The clause on which a candidate left on paper; why another one was not measured."""
     facts = report.facts(ranked.name)
-    return (facts.clause or "") if facts is not None and not facts.measured else ""
+    if facts is None or facts.measured:
+        return ""
+    return (facts.clause if ranked.standing == "voted out on paper" else ranked.why) or ""
 
 
 def _range(measured: CandidateSummary) -> Cell:

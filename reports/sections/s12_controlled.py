@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reports.contract_words import lengths, load
-from reports.number_words import DASH, digits
+from reports.number_words import DASH, digits, launches
 from reports.report import Report
 from reports.run.plan_file import CandidateFacts
 from reports.run.summary_file import CellSummary
@@ -29,7 +29,7 @@ def section(report: Report) -> dict[str, Any]:
     launched = [each for each in report.plan.candidates if each.measured]
     return {
         "common": Table(title="Workload", columns=_COMMON, rows=tuple(_common(report))),
-        "own": [(each.name, _own_table(report, each)) for each in launched],
+        "own": [(each.name, *_own_tables(report, each)) for each in launched],
     }
 
 
@@ -63,7 +63,7 @@ def _common(report: Report) -> Iterator[tuple[Cell, ...]]:
         _warmup(cells),
     )
     yield _line("", "timed requests", f"≥ {matrix.requests:,} per cell", _timed(cells))
-    yield _line("", "replications", f"{matrix.replications} launches", _launches(cells))
+    yield _line("", "replications", launches(matrix.replications), _launches(cells))
     yield _line("", "seed", f"{matrix.seed}, temperature 0", "the same for each candidate")
 
 
@@ -86,7 +86,7 @@ def _lengths(cells: list[CellSummary], which: str) -> str:
     high = [each["max"] for each in seen if each and each.get("max") is not None]
     if not low or not high:
         return DASH
-    least, most = digits(min(low), "tokens"), digits(max(high), "tokens")
+    least, most = f"{min(low):,g}", f"{max(high):,g}"
     return f"{least} tokens in every request" if least == most else f"{least} to {most} tokens"
 
 
@@ -146,9 +146,16 @@ def _of(document: Mapping[str, Any], *path: str) -> Any:
     return found
 
 
-def _own_table(report: Report, facts: CandidateFacts) -> Table | None:
+def _own_tables(report: Report, facts: CandidateFacts) -> tuple[Table | None, Table | None]:
+    """What was asked or seen, and what was left to the engine and is reported by nothing."""
     rows = tuple(_own_rows(report, facts))
-    return Table(title=f"Variables of {facts.name}", columns=_OWN, rows=rows) if rows else None
+    known = tuple(row for row in rows if row[1].text != DASH or row[3].text != DASH)
+    left = tuple(row for row in rows if row not in known)
+    title = f"Variables of {facts.name}"
+    return (
+        Table(title=title, columns=_OWN, rows=known) if known else None,
+        Table(title=f"{title} left to the engine", columns=_OWN, rows=left) if left else None,
+    )
 
 
 def _own_rows(report: Report, facts: CandidateFacts) -> Iterator[tuple[Cell, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 from catalog.quantity import significant
 from reports.figures import timeline
 from reports.figures.gathered import gathered
-from reports.number_words import DASH, digits
+from reports.number_words import DASH, digits, launches
 from reports.report import Report
 from reports.run.summary_file import CellSummary, ReplicationSummary
 from reports.tables import Cell, Column, Meaning, Table
@@ -71,9 +71,7 @@ def _table(title: str, columns: tuple[Column, ...], rows: Any) -> Table:
 
 def _name(of: tuple[str, CellSummary]) -> Cell:
     name, cell = of
-    launches = len(cell.replications)
-    text = f"{launches} launch{'es' if launches != 1 else ''}"
-    return Cell(text=f"{name}, {cell.load_point}", detail=text)
+    return Cell(text=f"{name}, {cell.load_point}", detail=launches(len(cell.replications)))
 
 
 def _requests(of: tuple[str, CellSummary]) -> tuple[Cell, ...]:

@@ -64,16 +64,24 @@ def _fact(value: Any) -> Cell:
         return Cell(text="yes" if value else "no")
     if isinstance(value, float):
         return Cell(text=significant(value, 4))
-    if isinstance(value, Mapping):
-        return Cell(text=_flat(value))
-    if isinstance(value, list | tuple):
-        return Cell(text=", ".join(str(each) for each in value))
+    if isinstance(value, Mapping | list | tuple):
+        return Cell(text=_plain(value) or DASH)
     return Cell(text=f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def _plain(value: Any) -> str:
+    """Lists and named values without brackets."""
+    if isinstance(value, Mapping):
+        return _flat(value)
+    if isinstance(value, list | tuple):
+        apart = "; " if any(isinstance(each, Mapping) for each in value) else ", "
+        return apart.join(_plain(each) for each in value)
+    return str(value)
 
 
 def _flat(values: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{name.replace('_', ' ')} {value}"
+        f"{name.replace('_', ' ')} {_plain(value)}"
         for name, value in values.items()
         if value is not None
     )

@@ -22,8 +22,9 @@ def row(launches) -> list[str]:
     a, b = PLAN.candidates
     plan = PLAN.model_copy(update={"candidates": (a, b.model_copy(update={"launch": facts}))})
     content = section(small_report(plan=plan, launches=launches))
-    ((name, table),) = content["own"]
+    ((name, table, left),) = content["own"]
     assert name == "B"
+    assert left is None
     return [cell.text for cell in table.rows[0]]
 
 
