@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from flows.bench.endings import endings_held
 from flows.bench.planning import CellPlan, write_plans
 from flows.bench.probe import Survey, survey
-from flows.bench.shard import Job, run_shards
+from flows.bench.shard import HERE, Job, OpenPlace, Place
 from flows.bench.spec import CellSpec
 from flows.bench.tokens import token_count
 from flows.bench.traffic import Watch
@@ -20,12 +21,17 @@ from flows.collect.source import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFiles:
-    """What a measured replication left: request records, the client's account, the server's."""
+    """What a measured replication left: request records, the client's account, the server's.
+
+    ``foreign`` says who else used the machine that the load came from, where that is not this
+    one.
+    """
 
     records: Path
     client: Path
     server: Path
     interrupted: bool
+    foreign: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +52,36 @@ def measure_cell(
     *,
     known: Survey | None = None,
     launched: Source | None = None,
+    place: Place = HERE,
 ) -> CellFiles:
     """Measure one replication and write its files into ``out_dir``.
 
     ``known`` saves the probe where the same server has just been asked; ``launched`` says
-    where servers that runoff started have their metrics. Raises UsageError
-    and InfrastructureError before the clock starts; what happens to requests after that is
-    in the records. After Ctrl-C, even while they are written, the files hold what was
-    measured until then.
+    where servers that runoff started have their metrics; ``place`` is where the load comes
+    from. Raises UsageError and InfrastructureError before the clock starts; what happens to
+    requests after that is in the records. After Ctrl-C, even while they are written, the
+    files hold what was measured until then.
     """
+    with place.opened() as there:
+        return _measured(spec, out_dir, there, known, launched)
+
+
+def _measured(
+    spec: CellSpec,
+    out_dir: Path,
+    place: OpenPlace,
+    known: Survey | None,
+    launched: Source | None,
+) -> CellFiles:
     count_tokens = token_count(spec.content.tokenizer)
     found = known or survey(spec)
-    watch = Watch.over(spec.target.endpoints, launched)
+    watch = Watch.over(spec.target.endpoints, launched, clock=place.now_ns)
     with tempfile.TemporaryDirectory(prefix="runoff-bench-") as name:
         folder = Path(name)
         plan = write_plans(spec, found, folder, count_tokens)
         jobs = [Job(plan=path, raw=path.with_suffix(".raw")) for path in plan.paths]
         watch.settle_before()
-        interrupted = run_shards(jobs, meanwhile=watch.sample)
+        interrupted = place.run(jobs, meanwhile=watch.sample)
         try:
             watch.settle_after()
         except KeyboardInterrupt:
@@ -81,6 +99,7 @@ def measure_cell(
             client=out_dir / f"{spec.replication}.client.json",
             server=out_dir / f"{spec.replication}.server.json",
             interrupted=interrupted,
+            foreign=place.foreign(),
         )
         try:
             with endings_held():

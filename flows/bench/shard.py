@@ -1,4 +1,7 @@
-"""One shard of the load: a process of its own that needs a plan file and nothing else."""
+"""One shard of the load: a process of its own that needs a plan file and nothing else.
+
+Where the shards of a cell run is a ``Place``: here, or on another host beside the server.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from flows.bench.endings import endings_held, endings_interrupt
 from flows.errors import InfrastructureError
@@ -30,6 +35,51 @@ class Job:
     def log(self) -> Path:
         """What the process says on its standard error."""
         return self.raw.with_suffix(".log")
+
+
+class OpenPlace(Protocol):
+    """A machine on which shards can be run now."""
+
+    def now_ns(self) -> int:
+        """The machine's monotonic clock, by which the shards stamp; asked for often."""
+
+    def run(self, jobs: Sequence[Job], *, meanwhile: Callable[[], float]) -> bool:
+        """As ``run_shards`` does; the raw files are here afterwards."""
+
+    def foreign(self) -> Mapping[str, Any] | None:
+        """Who else used that machine beside the last load; None where its caller must look."""
+
+
+class Place(Protocol):
+    """Where the shards of a cell run; a value that can be handed to another process."""
+
+    def opened(self) -> AbstractContextManager[OpenPlace]:
+        """The machine, reached; left with the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """This machine."""
+
+    @contextmanager
+    def opened(self) -> Iterator[OpenPlace]:
+        """Itself."""
+        yield self
+
+    def now_ns(self) -> int:
+        """The monotonic clock of this machine."""
+        return time.monotonic_ns()
+
+    def run(self, jobs: Sequence[Job], *, meanwhile: Callable[[], float]) -> bool:
+        """Processes of this machine."""
+        return run_shards(jobs, meanwhile=meanwhile)
+
+    def foreign(self) -> None:
+        """Whoever measures here looks."""
+        return
+
+
+HERE: Final = Here()
 
 
 def run_shard(plan_path: Path, raw_path: Path) -> None:

@@ -17,7 +17,7 @@ from flows.collect.known import known_metrics
 from flows.collect.reading import Reading
 from flows.collect.sampler import Sampler, pause_s
 from flows.collect.shares import completed, share_counts
-from flows.collect.source import Fetch, Fetched, Source, find_source
+from flows.collect.source import Clock, Fetch, Fetched, Source, find_source
 from flows.errors import InfrastructureError
 from flows.load.plan import Endpoint
 
@@ -66,10 +66,17 @@ class Watch:
     _started_s: float = 0.0
 
     @classmethod
-    def over(cls, endpoints: Sequence[Endpoint], launched: Source | None = None) -> Watch:
+    def over(
+        cls,
+        endpoints: Sequence[Endpoint],
+        launched: Source | None = None,
+        *,
+        clock: Clock = time.monotonic_ns,
+    ) -> Watch:
         """A watch over those endpoints that show metrics; the rest stays unknown.
 
-        ``launched`` is the source of servers that were started for this cell.
+        ``launched`` is the source of servers that were started for this cell; ``clock`` the
+        one by which the load's requests are stamped.
         """
         known = () if launched is not None else known_metrics()
         samplers = {}
@@ -77,7 +84,7 @@ class Watch:
             fetch = fetcher(endpoint)
             source = launched or find_source(fetch, known)
             if source is not None:
-                samplers[index] = Sampler(source=source, fetch=fetch, clock=time.monotonic_ns)
+                samplers[index] = Sampler(source=source, fetch=fetch, clock=clock)
         return cls(samplers)
 
     @property

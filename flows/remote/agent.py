@@ -113,6 +113,12 @@ def lay(folder: str, files: Mapping[str, str], links: Mapping[str, str]) -> None
         (place / name).symlink_to(target)
 
 
+def fresh(folder: str) -> None:
+    """An empty folder: what an interrupted run left there is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    Path(folder).mkdir(parents=True)
+
+
 def text(path: str) -> str | None:
     """A text file's content; None where there is none."""
     try:
@@ -259,8 +265,8 @@ def _piece(log: Path, offset: int) -> str:
 _OPS: Final[Mapping[str, Callable[..., Any]]] = {
     each.__name__: each
     for each in (
-        *(hello, clock, free_port, facts, foreign_load, room, lay, text, order, start, state),
-        *(leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
+        *(hello, clock, free_port, facts, foreign_load, room, lay, fresh, text, order, start),
+        *(state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
         *(lock_holders, unlock),
     )
 }
