@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
     Raises
     ------
     EvidenceError
-        Where nobody is chosen and no candidate is named.
+        Where nobody is chosen and no candidate is named, or a simulation was launched.
     UsageError
         For a candidate without a launch, or a file that exists.
     """
@@ -37,11 +38,16 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
         raise UsageError(
             facts.name, "it was measured as an endpoint: there is nothing to launch", ""
         )
+    plan = read_plan(json.dumps(facts.launch), f"the plan of {facts.name}")
+    if plan.simulation:
+        raise EvidenceError(
+            facts.name, "it was a simulated engine that was launched", "Measure the real one"
+        )
     documents = list(_launch_documents(run, facts.name))
     made = deployed(
         way,
         Deployment(
-            plan=read_plan(json.dumps(facts.launch), f"the plan of {facts.name}"),
+            plan=plan,
             evidence=_evidence(run),
             devices=facts.device_count,
             image_digest=_image_digest(documents),
@@ -144,10 +150,18 @@ def _own_cell(run: Run, measured: Measured) -> OwnCell:
     return OwnCell(
         candidate=measured.name.candidate,
         model=run.plan.contract.model,
-        started_at=measured.file.started_at,
+        started_at=_date(measured.file.started_at),
         process=asked.arrival,
         rate_per_s=None if asked.arrival == "closed" else asked.offered_rate,
         burstiness=asked.burstiness,
         max_in_flight=asked.concurrency,
         columns=kept,
     )
+
+
+def _date(text: str) -> str:
+    """The time as result files have it; as it is where it is no time."""
+    try:
+        return dt.datetime.fromisoformat(text).strftime("%Y%m%d-%H%M%S")
+    except ValueError:
+        return text

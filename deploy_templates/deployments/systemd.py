@@ -28,6 +28,8 @@ def _unit(deployment: Deployment) -> Iterator[str]:
     yield from deployment.heading(
         f"Copy the folder {name} to {place} and run its install.sh there once.",
         f"Put secrets ({secrets}) into {SECRETS}/{name}.env, mode 600.",
+        f"Of the caller's environment it saw {', '.join(plan.inherit_env) or 'nothing'}: "
+        "set there what matters.",
         f"The server listens on {plan.host}:{plan.port}, as it was measured.",
     )
     yield "[Unit]"
@@ -88,7 +90,7 @@ def _quoted(word: str, dollar: str = "$$") -> str:
     text = word.replace("\\", "\\\\").replace('"', '\\"')
     text = "".join(_escaped(character) for character in text)
     text = text.replace("%", "%%").replace("$", dollar)
-    is_plain = text and text[0] not in "@-:+!|" and not any(c in text for c in " '\"\\;#")
+    is_plain = text and not any(character in text for character in " '\"\\;#")
     return text if is_plain else f'"{text}"'
 
 

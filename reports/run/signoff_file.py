@@ -41,8 +41,8 @@ class Approval(Frozen):
 class Signoff(Frozen):
     """The approvals of one manifest, and for how long they can be relied on.
 
-    ``evidence`` is the decision's own stamp. ``scope`` is ``speed`` where the
-    contract asks for no quality. ``valid_until`` is the last day on which no price is older than it may be; None
+    ``evidence`` is the decision's own stamp. ``scope`` is ``speed`` where the contract asks
+    for no quality. ``valid_until`` is the last day on which no price is too old; it is None
     where no price has a day. ``unknown`` are checks that could not be judged.
     """
 

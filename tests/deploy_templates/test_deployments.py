@@ -142,6 +142,13 @@ def test_a_unit_brings_the_files_of_the_launch_and_its_installation(plans) -> No
     assert {f"runoff-b-venv/{path}" for path in plan.files} < set(made)
 
 
+def test_a_unit_says_what_the_launch_saw_of_its_callers_environment(plans) -> None:
+    unit = deployed("systemd", deployment(plans["B.venv"]))["runoff-b-venv.service"]
+
+    (line,) = [line for line in unit.splitlines() if line.startswith("# Of the caller's")]
+    assert [name for name in plans["B.venv"].inherit_env if name not in line] == []
+
+
 def test_cores_that_the_plan_does_not_name_are_held_by_the_unit(plans) -> None:
     plan = replace(plans["B.venv"], argv=plans["B.venv"].argv[3:])
     unit = deployed("systemd", deployment(plan, cpus=(2, 3)))["runoff-b-venv.service"]

@@ -109,6 +109,18 @@ def test_what_cannot_be_launched_is_refused(run: RunFolder, tmp_path: Path, caps
     assert "nothing is asked for" in said
 
 
+def test_a_simulated_engine_is_not_deployed(run: RunFolder, tmp_path: Path, capsys) -> None:
+    launch = {**(read_run(run.path).plan.candidate("B").launch or {}), "simulation": True}
+    made = [Made(name="B", facts={"launch": launch})]
+    folder = build_run(tmp_path, made, replications=1, rehearsal=True, **QUICK)
+    conclude(folder, now=NOW)
+    options = ["--launch", "compose", "--candidate", "B", "--out", str(tmp_path / "out")]
+
+    assert export(folder, *options) == 7
+    assert "a simulated engine" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_tables_are_written_as_csv_with_units_in_their_headings(
     run: RunFolder, tmp_path: Path
 ) -> None:
@@ -138,6 +150,7 @@ def test_cells_are_written_for_the_other_tool_one_object_a_line(
     assert {each["label"] for each in found} == {"B"}
     assert {each["max_concurrency"] for each in found} == {1, 4}
     assert len(found) == 2 * 2
+    assert {each["date"] for each in found} == {"20260822-120000"}
 
 
 def test_a_decision_record_holds_the_decision_and_its_hash(
