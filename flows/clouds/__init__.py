@@ -3,6 +3,7 @@
 ``serves(host, offer)`` says whether the driver is meant by a candidate's ``host`` or
 ``offer`` as the campaign file writes them. ``connect(site)`` gives the driver; a library that
 is slow to import is imported there, so that a campaign pays only for the clouds that it uses.
+``configured(site)``, where a module has it, says whether this user can own anything there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Cloud(NamedTuple):
     name: str
     serves: Callable[[str | None, str | None], bool]
     connect: Callable[[Site], Driver]
+    configured: Callable[[Site], bool]
 
 
 def all_clouds() -> tuple[Cloud, ...]:
@@ -39,8 +41,13 @@ def clouds_in(package: ModuleType) -> tuple[Cloud, ...]:
     for info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         if hasattr(module, "connect"):
-            found.append(Cloud(info.name, module.serves, module.connect))
+            configured = getattr(module, "configured", _always)
+            found.append(Cloud(info.name, module.serves, module.connect, configured))
     return tuple(sorted(found))
+
+
+def _always(_site: Site) -> bool:
+    return True
 
 
 def cloud_of(host: str | None, offer: str | None, where: str) -> Cloud:

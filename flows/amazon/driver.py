@@ -1,0 +1,319 @@
+"""EC2 as a cloud of runoff: one machine per order, found again and removed whatever happens."""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from catalog.errors import CatalogError
+from catalog.load import load_catalog
+from catalog.schema.cloud import Aws
+from deploy_templates.first_boot import HEARTBEAT
+from flows.amazon import inventory, removal
+from flows.amazon.acquiring import PREFIX, Acquisition, Got
+from flows.amazon.api import Api, ApiError
+from flows.amazon.home import Home
+from flows.amazon.images import type_facts
+from flows.amazon.launching import standing
+from flows.amazon.moments import moments
+from flows.amazon.prices import price_at_launch
+from flows.amazon.quotas import allowed_vcpus, quota_of, said_of
+from flows.amazon.refusals import explained, kind_of, still_billed
+from flows.clouds.protocol import (
+    ACQUIRED,
+    ACQUIRING,
+    NOT_ACQUIRED,
+    NOT_RELEASED,
+    READY,
+    RELEASED,
+    RELEASING,
+    Login,
+    Machine,
+    Offering,
+    Order,
+    Owned,
+    Record,
+    Site,
+)
+from flows.errors import InfrastructureError, StillBilled, UsageError
+
+REGIONS: Final = "RUNOFF_AWS_REGIONS"
+_REGION_NAMES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_READY_S: Final = 900.0
+_OVER: Final = ("shutting-down", "terminated", "stopping", "stopped")
+_SPOT: Final = "spot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amazon:
+    """Rents machines for orders of offers ``aws/…``.
+
+    ``ask`` gets the text of an https address: who we are, as others see us.
+    """
+
+    site: Site
+    api: Api
+    ask: Callable[[str], str]
+    name: str = inventory.DRIVER
+
+    def offers(self) -> tuple[Offering, ...]:
+        """The catalog's offers of this cloud, at the catalog's prices."""
+        found = load_catalog(()).offers
+        return tuple(
+            Offering(
+                name=name, title=f"{name} in {found[name].region}", price=found[name].price
+            )
+            for name in found
+            if name.startswith(PREFIX)
+        )
+
+    def acquire(self, order: Order, record: Record) -> Machine:
+        """A machine as ordered, started and priced; everything is removed where that fails."""
+        region = self._region(order)
+        work = self._acquisition(order, region)
+        record(ACQUIRING, region=region, **order.to_json())
+        try:
+            self.home.remember(region)
+            work.home.hold()
+            machine = self._machine(work, work.instance(record))
+        except BaseException as error:
+            told = self._told(error, work)
+            self._undo(work, told)
+            record(NOT_ACQUIRED, host_id=order.host_id, seen=str(told))
+            if told is error:
+                raise
+            raise told from None
+        try:
+            record(ACQUIRED, machine=machine.to_json())
+        except BaseException:
+            self._remove(machine)
+            raise
+        return machine
+
+    def ready(self, machine: Machine, record: Record) -> Machine:
+        """The same machine when it runs and has an address; SSH may still be coming up."""
+        region, instance = _parts(machine)
+        tell = partial(self.site.waiting, f"{machine.host_id}: waiting for {instance}")
+        for _ in moments(_READY_S, first_s=0.5, most_s=5.0, tell=tell):
+            found = self._described(machine)
+            state, address = _state(found), self._address(found)
+            if state == "running" and address is not None:
+                up = replace(machine, address=address)
+                record(READY, machine=up.to_json())
+                return up
+            if state in _OVER:
+                break
+        raise InfrastructureError(
+            f"AWS {region}",
+            f"{instance} did not come up: {self.fate(machine)}",
+            "See what AWS says of it, or try another zone",
+        )
+
+    def release(self, machine: Machine, record: Record) -> None:
+        """End the machine first, then remove all that is left of its run.
+
+        Raises
+        ------
+        StillBilled
+            If the end was not confirmed.
+        """
+        try:
+            record(RELEASING, id=machine.id)
+        finally:
+            left = self._released(machine, record)
+        record(RELEASED, id=machine.id, **({"left": list(left)} if left else {}))
+
+    def list_owned(self) -> tuple[Owned, ...]:
+        """All that bears our tags, in every region that is known of."""
+        found: list[Owned] = []
+        for region in self.regions():
+            try:
+                found += inventory.owned_in(self.api, region, self.home, self.site.now())
+            except ApiError as error:
+                raise explained(error) from None
+        return tuple(found)
+
+    def fate(self, machine: Machine) -> str:
+        """What became of a machine, with AWS's reason: ``terminated (Server.Spot…)``."""
+        found = self._described(machine)
+        told = found.get("StateReason", {}).get("Message")
+        reason = told or found.get("StateTransitionReason")
+        state = _state(found) or "terminated"
+        return f"{state} ({reason})" if reason else state
+
+    def regions(self) -> tuple[str, ...]:
+        """Regions in which something of ours may be."""
+        told = self.site.environment
+        named = told.get(REGIONS, "").replace(",", " ").split()
+        named += [told.get(name, "") for name in _REGION_NAMES]
+        named += [self.choices.region or "", self.api.region() or "", *self.home.regions()]
+        named += [_parts(each)[0] for each in self.site.known if each.driver == self.name]
+        return tuple(sorted({region for region in named if region}))
+
+    @property
+    def home(self) -> Home:
+        """What is kept at home."""
+        return Home(self.site.state / self.name)
+
+    @property
+    def choices(self) -> Aws:
+        """What the campaign's file says of AWS."""
+        return self.site.campaign.aws if self.site.campaign is not None else Aws()
+
+    def _region(self, order: Order) -> str:
+        """The region of the file, of the environment, of the offer, in this order."""
+        told = (self.site.environment.get(name) for name in _REGION_NAMES)
+        region = self.choices.region or next(filter(None, told), None) or _offered_in(order)
+        region = region or self.api.region()
+        if region is None:
+            where = f"offer {order.offer!r}"
+            raise UsageError(where, "nobody says in which region", "State aws.region")
+        return region
+
+    def _acquisition(self, order: Order, region: str) -> Acquisition:
+        told = self.site.environment
+        user = told.get("USER") or told.get("LOGNAME") or "somebody"
+        return Acquisition(
+            api=self.api,
+            order=order,
+            region=region,
+            choices=self.choices,
+            home=self.home.run(order.campaign, order.run, region),
+            by=f"{user}@{platform.node()}/{self.home.id}",
+            ask=self.ask,
+            waiting=self.site.waiting,
+        )
+
+    def _machine(self, work: Acquisition, got: Got) -> Machine:
+        order, choices, now = work.order, self.choices, self.site.now()
+        price = price_at_launch(
+            self.api,
+            region=work.region,
+            zone=got.instance["Placement"]["AvailabilityZone"],
+            instance_type=got.facts.name,
+            is_spot=choices.market == _SPOT,
+            now=now,
+            stated=order.price,
+        )
+        noted = _noted(work, got)
+        noted["price_read_at"] = now.isoformat(timespec="seconds") if price is not None else ""
+        return Machine(
+            id=f"{work.region}/{got.instance['InstanceId']}",
+            driver=self.name,
+            host_id=order.host_id,
+            is_local=False,
+            address=self._address(got.instance),
+            price=price,
+            campaign=order.campaign,
+            run=order.run,
+            acquired_at=now,
+            expires=order.expires,
+            noted={name: value for name, value in noted.items() if value},
+            login=Login(
+                user=got.image.user, key=work.login_key, host_keys=(work.host_pair.public,)
+            ),
+        )
+
+    def _address(self, instance: Mapping[str, Any]) -> str | None:
+        name = "PrivateIpAddress" if self.choices.address == "private" else "PublicIpAddress"
+        return instance.get(name) or None
+
+    def _described(self, machine: Machine) -> dict[str, Any]:
+        region, instance = _parts(machine)
+        try:
+            answer = self.api("ec2", "describe_instances", region, InstanceIds=[instance])
+        except ApiError as error:
+            if kind_of(error) in {"busy", "gone"}:
+                return {}
+            raise explained(error) from None
+        held = [each for group in answer["Reservations"] for each in group["Instances"]]
+        return held[0] if held else {}
+
+    def _released(self, machine: Machine, record: Record) -> tuple[str, ...]:
+        try:
+            return self._remove(machine)
+        except StillBilled as error:
+            record(NOT_RELEASED, id=machine.id, seen=error.seen)
+            raise
+
+    def _remove(self, machine: Machine) -> tuple[str, ...]:
+        region, what = _parts(machine)
+        home = self.home.run(machine.campaign, machine.run, region)
+        if not what.startswith(f"{inventory.REMAINS}/"):
+            removal.terminate(self.api, region, what)
+            home.next_attempt(machine.host_id)
+        return removal.clear(self.api, region, machine.campaign, machine.run, home)
+
+    def _undo(self, work: Acquisition, why: BaseException) -> None:
+        """Remove what an acquisition that failed has made so far."""
+        order, region = work.order, work.region
+        try:
+            for instance in standing(self.api, region, order):
+                removal.terminate(self.api, region, instance["InstanceId"])
+            work.home.next_attempt(order.host_id)
+            removal.clear(self.api, region, order.campaign, order.run, work.home)
+        except (ApiError, StillBilled) as error:
+            if not work.asked:
+                return  # no machine was asked for; what else there is costs nothing
+            if isinstance(error, StillBilled):
+                raise
+            raise still_billed(f"a machine for {order.host_id}", error) from why
+
+    def _told(self, error: BaseException, work: Acquisition) -> BaseException:
+        """The error as a user can act on it; a quota by its name and what it allows."""
+        if not isinstance(error, ApiError):
+            return error
+        if kind_of(error) != "quota":
+            return explained(error)
+        quota = quota_of(work.instance_type, is_spot=self.choices.market == _SPOT)
+        allowed = allowed_vcpus(self.api, work.region, quota)
+        return explained(error, note=said_of(quota, allowed, _vcpus(work)))
+
+
+def _parts(machine: Machine) -> tuple[str, str]:
+    region, _, what = machine.id.partition("/")
+    return region, what
+
+
+def _state(instance: Mapping[str, Any]) -> str | None:
+    state: str | None = instance.get("State", {}).get("Name")
+    return state
+
+
+def _offered_in(order: Order) -> str | None:
+    try:
+        return load_catalog(()).offer(order.offer or "").region
+    except CatalogError:
+        return None
+
+
+def _vcpus(work: Acquisition) -> int | None:
+    try:
+        return type_facts(work.api, work.region, work.instance_type).vcpus
+    except ApiError:
+        return None
+
+
+def _noted(work: Acquisition, got: Got) -> dict[str, str]:
+    """What was seen when the machine was got, for the report and for whoever enters it."""
+    instance, image = got.instance, got.image
+    launched: dt.datetime | None = instance.get("LaunchTime")
+    is_pinned = instance["ImageId"] == image.id
+    return {
+        "instance_type": got.facts.name,
+        "region": work.region,
+        "zone": instance["Placement"]["AvailabilityZone"],
+        "market": work.choices.market,
+        "capacity_reservation": work.choices.capacity_reservation or "",
+        "image": instance["ImageId"],
+        "image_name": image.name if is_pinned else "",
+        "image_parameter": (image.parameter or "") if is_pinned else "",
+        "architecture": got.facts.architecture,
+        "launched_at": "" if launched is None else launched.isoformat(timespec="seconds"),
+        "heartbeat": f"sudo {HEARTBEAT} SECONDS {int(work.order.expires.timestamp())}",
+        "adopted": "from an earlier try" if got.is_adopted else "",
+    }

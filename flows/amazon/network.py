@@ -1,0 +1,159 @@
+"""Where a machine may stand, and who may reach it: zones, subnets, a group for its caller."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from catalog.schema.cloud import Aws
+from flows.amazon import tags
+from flows.amazon.api import Api, ApiError, filters, items
+from flows.amazon.launch_request import Place
+from flows.errors import InfrastructureError, UsageError
+
+SSH_PORT: Final = 22
+
+
+def places(api: Api, region: str, instance_type: str, choices: Aws) -> tuple[Place, ...]:
+    """Where the instance type is to be had, in the order in which it is tried.
+
+    Raises
+    ------
+    UsageError
+        If it is to be had nowhere that was stated.
+    """
+    offered = {
+        each["Location"]
+        for each in items(
+            api,
+            "ec2",
+            "describe_instance_type_offerings",
+            region,
+            "InstanceTypeOfferings",
+            LocationType="availability-zone",
+            Filters=filters(instance_type=instance_type),
+        )
+    }
+    if choices.subnets:
+        standing = _subnets(api, region, choices.subnets)
+        there = [Place(zone=zone, subnet=name) for name, zone in standing.items()]
+    else:
+        there = [Place(zone=zone) for zone in choices.zones or sorted(offered)]
+    wanted = [
+        place
+        for place in there
+        if place.zone in offered and (not choices.zones or place.zone in choices.zones)
+    ]
+    if not wanted:
+        known = ", ".join(sorted(offered)) or "none"
+        raise UsageError(
+            f"AWS {region}",
+            f"no zone that may be used has {instance_type} (zones that have it: {known})",
+            "State other zones or subnets, or another region under aws",
+        )
+    return tuple(wanted)
+
+
+def network_of(api: Api, region: str, choices: Aws) -> str:
+    """The network (VPC) in which the machine stands: its subnets', else the default one."""
+    if choices.subnets:
+        found = list(
+            items(
+                api, "ec2", "describe_subnets", region, "Subnets", SubnetIds=[*choices.subnets]
+            )
+        )
+        return str(found[0]["VpcId"])
+    answer = api("ec2", "describe_vpcs", region, Filters=filters(is_default="true"))
+    if not answer["Vpcs"]:
+        raise UsageError(
+            f"AWS {region}", "the account has no default network there", "State aws.subnets"
+        )
+    return str(answer["Vpcs"][0]["VpcId"])
+
+
+def caller_range(stated: str | None, ask: Callable[[str], str]) -> str:
+    """Who may reach port 22, as a range: stated, or what the stated service answers.
+
+    Raises
+    ------
+    UsageError
+        If nobody says; a guess would admit the wrong one, or everybody.
+    """
+    if stated is None:
+        raise UsageError(
+            "aws.caller",
+            "nobody says who may reach the machine's port 22",
+            "State your address (caller: 203.0.113.7), an https address that answers with it, "
+            "or security_groups of your own",
+        )
+    if not stated.startswith("https://"):
+        return stated
+    answer = ask(stated).strip()
+    try:
+        return str(ipaddress.ip_network(ipaddress.ip_address(answer)))
+    except ValueError:
+        raise InfrastructureError(
+            "aws.caller", f"{stated} answers {answer[:60]!r}, no address", "State the address"
+        ) from None
+
+
+def group_for_caller(
+    api: Api, region: str, *, network: str, name: str, caller: str, made: Mapping[str, str]
+) -> str:
+    """The id of the run's security group: port 22 for the caller and nothing else."""
+    try:
+        answer = api(
+            "ec2",
+            "create_security_group",
+            region,
+            GroupName=name,
+            Description="runoff: SSH from the caller only",
+            VpcId=network,
+            TagSpecifications=tags.specifications(("security-group",), made),
+        )
+        group = str(answer["GroupId"])
+    except ApiError as error:
+        if error.code != "InvalidGroup.Duplicate":
+            raise
+        group = _named(api, region, network, name)
+    try:
+        api(
+            "ec2",
+            "authorize_security_group_ingress",
+            region,
+            GroupId=group,
+            IpPermissions=[_ssh_from(caller)],
+        )
+    except ApiError as error:
+        if error.code != "InvalidPermission.Duplicate":
+            raise
+    return group
+
+
+def _ssh_from(caller: str) -> dict[str, Any]:
+    base: dict[str, Any] = {"IpProtocol": "tcp", "FromPort": SSH_PORT, "ToPort": SSH_PORT}
+    if ipaddress.ip_network(caller).version == 6:
+        return {**base, "Ipv6Ranges": [{"CidrIpv6": caller, "Description": "the caller"}]}
+    return {**base, "IpRanges": [{"CidrIp": caller, "Description": "the caller"}]}
+
+
+def _named(api: Api, region: str, network: str, name: str) -> str:
+    answer = api(
+        "ec2",
+        "describe_security_groups",
+        region,
+        Filters=filters(group_name=name, vpc_id=network),
+    )
+    return str(answer["SecurityGroups"][0]["GroupId"])
+
+
+def _subnets(api: Api, region: str, stated: tuple[str, ...]) -> dict[str, str]:
+    """Zone of each stated subnet, in the stated order."""
+    found = {
+        each["SubnetId"]: str(each["AvailabilityZone"])
+        for each in items(
+            api, "ec2", "describe_subnets", region, "Subnets", SubnetIds=list(stated)
+        )
+    }
+    return {name: found[name] for name in stated if name in found}

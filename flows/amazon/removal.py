@@ -1,0 +1,173 @@
+"""What was made is removed: the machine first, for it costs most; then all that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from flows.amazon import tags
+from flows.amazon.api import Api, ApiError, filters, items
+from flows.amazon.home import RunHome
+from flows.amazon.launching import LIVING, instances
+from flows.amazon.moments import moments
+from flows.amazon.refusals import kind_of, still_billed
+from flows.errors import StillBilled
+
+_ENDING: Final = ("shutting-down", "terminated")
+_TRIES_S: Final = 60.0
+_END_S: Final = 300.0
+_GROUP_S: Final = 60.0
+
+
+def terminate(api: Api, region: str, instance: str) -> None:
+    """End an instance and see it end, in bounded time; nothing happens where it is over.
+
+    Raises
+    ------
+    StillBilled
+        If nobody confirms that it ends.
+    """
+    try:
+        for _ in moments(_TRIES_S, first_s=0.5, most_s=8.0):
+            try:
+                api("ec2", "terminate_instances", region, InstanceIds=[instance])
+                break
+            except ApiError as error:
+                if kind_of(error) != "busy":
+                    raise
+                last = error
+        else:
+            raise last
+        state = _seen_ending(api, region, instance)
+    except ApiError as error:
+        if kind_of(error) == "gone":
+            return
+        raise still_billed(instance, error) from None
+    if state not in _ENDING:
+        raise StillBilled(
+            f"AWS {region}",
+            f"{instance} is still {state} after {_END_S:g} s",
+            "Look at the console; then: runoff machines --release",
+        )
+
+
+def _seen_ending(api: Api, region: str, instance: str) -> str:
+    """The last state that was seen; an instance that ends is no longer billed."""
+    state = "unknown"
+    for _ in moments(_END_S, first_s=0.2, most_s=5.0):
+        try:
+            state = state_of(api, region, instance)
+        except ApiError as error:
+            if kind_of(error) != "busy":
+                raise
+        if state == "terminated":
+            break
+    return state
+
+
+def state_of(api: Api, region: str, instance: str) -> str:
+    """The instance's state in AWS's words; one that is no longer listed is terminated."""
+    try:
+        answer = api("ec2", "describe_instances", region, InstanceIds=[instance])
+    except ApiError as error:
+        if kind_of(error) == "gone":
+            return "terminated"
+        raise
+    found = [each for held in answer["Reservations"] for each in held["Instances"]]
+    return str(found[0]["State"]["Name"]) if found else "terminated"
+
+
+def clear(api: Api, region: str, campaign: str, run: str, home: RunHome) -> tuple[str, ...]:
+    """Remove what a run left beside its machines; what costs nothing and would not go.
+
+    Keys and groups stay as long as another machine of the run lives.
+
+    Raises
+    ------
+    StillBilled
+        If a volume may still cost money.
+    """
+    own = tags.of_run(campaign, run)
+    try:
+        living = list(instances(api, region, [*own, *filters(instance_state_name=LIVING)]))
+        _volumes(api, region, own)
+    except ApiError as error:
+        raise still_billed(f"a volume of run {run}", error) from None
+    if living:
+        return ()
+    left = (*_interfaces(api, region, own), *_keys(api, region, own))
+    left = (*left, *_groups(api, region, own))
+    if not left:
+        home.forget()
+    return left
+
+
+def _volumes(api: Api, region: str, own: list[dict[str, Any]]) -> None:
+    wanted = [*own, *filters(status="available")]
+    for volume in list(
+        items(api, "ec2", "describe_volumes", region, "Volumes", Filters=wanted)
+    ):
+        _gone(api, region, "delete_volume", VolumeId=volume["VolumeId"])
+
+
+def _interfaces(api: Api, region: str, own: list[dict[str, Any]]) -> Iterator[str]:
+    wanted = [*own, *filters(status="available")]
+    for each in _listed(
+        api, region, "describe_network_interfaces", "NetworkInterfaces", wanted
+    ):
+        if isinstance(each, str):
+            yield each
+            continue
+        name = each["NetworkInterfaceId"]
+        yield from _tried(
+            api, region, "delete_network_interface", name, NetworkInterfaceId=name
+        )
+
+
+def _keys(api: Api, region: str, own: list[dict[str, Any]]) -> Iterator[str]:
+    for each in _listed(api, region, "describe_key_pairs", "KeyPairs", own):
+        if isinstance(each, str):
+            yield each
+            continue
+        name = each["KeyName"]
+        yield from _tried(api, region, "delete_key_pair", name, KeyName=name)
+
+
+def _groups(api: Api, region: str, own: list[dict[str, Any]]) -> Iterator[str]:
+    """A group goes when the last interface in it has gone, some time after its machine."""
+    for each in _listed(api, region, "describe_security_groups", "SecurityGroups", own):
+        if isinstance(each, str):
+            yield each
+            continue
+        left: list[str] = []
+        for _ in moments(_GROUP_S, first_s=0.5, most_s=8.0):
+            group = each["GroupId"]
+            left = list(_tried(api, region, "delete_security_group", group, GroupId=group))
+            if not any("DependencyViolation" in reason for reason in left):
+                break
+        yield from left
+
+
+def _listed(
+    api: Api, region: str, operation: str, key: str, wanted: list[dict[str, Any]]
+) -> list[dict[str, Any]] | list[str]:
+    """What is there; or, as a word, why that cannot be seen."""
+    try:
+        return list(items(api, "ec2", operation, region, key, Filters=wanted))
+    except ApiError as error:
+        return [f"{key}: {error.code}"]
+
+
+def _tried(api: Api, region: str, operation: str, name: str, **request: str) -> Iterator[str]:
+    try:
+        _gone(api, region, operation, **request)
+    except ApiError as error:
+        yield f"{name}: {error.code}"
+
+
+def _gone(api: Api, region: str, operation: str, **request: str) -> None:
+    try:
+        api("ec2", operation, region, **request)
+    except ApiError as error:
+        if kind_of(error) != "gone":
+            raise

@@ -1,0 +1,57 @@
+"""Tags: by them everything that we made is found again, from anywhere."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from flows.clouds.protocol import Order
+
+CAMPAIGN: Final = "runoff:campaign"
+RUN: Final = "runoff:run"
+EXPIRES: Final = "runoff:expires"
+HOST: Final = "runoff:host"
+BY: Final = "runoff:by"
+
+_UNFIT = re.compile(r"[^\w .:/=+@-]+")
+_MOST: Final = 256
+
+
+def tags_of(order: Order, by: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Tags of all that is made for an order; the user's own beside ours."""
+    ours = {
+        CAMPAIGN: order.campaign,
+        RUN: order.run,
+        EXPIRES: order.expires.astimezone(dt.UTC).isoformat(timespec="seconds"),
+        HOST: order.host_id,
+        BY: by,
+        "Name": f"runoff {order.campaign} {order.host_id}",
+    }
+    fit = {name: _UNFIT.sub("-", value)[:_MOST] for name, value in ours.items()}
+    return {**own, **order.tags, **fit}
+
+
+def specifications(kinds: Iterable[str], tags: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The same tags for each kind of thing that a call makes."""
+    listed = [{"Key": name, "Value": value} for name, value in sorted(tags.items())]
+    return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
+
+
+def read(thing: Mapping[str, Any]) -> dict[str, str]:
+    """Tags of a thing as AWS lists it."""
+    return {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
+
+
+def of_run(campaign: str, run: str) -> list[dict[str, Any]]:
+    """The filter that finds all that was made for a run."""
+    return [
+        {"Name": f"tag:{CAMPAIGN}", "Values": [campaign]},
+        {"Name": f"tag:{RUN}", "Values": [run]},
+    ]
+
+
+def of_any_run() -> list[dict[str, Any]]:
+    """The filter that finds all that was made for any run."""
+    return [{"Name": "tag-key", "Values": [RUN]}]

@@ -1,0 +1,559 @@
+"""The driver against AWS's API over HTTP: what it asks for, and what becomes of refusals."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import os
+import re
+
+import pytest
+import yaml
+
+from flows.clouds.protocol import machine_from_json
+from flows.errors import ExitCode, InfrastructureError, StillBilled, UsageError
+from tests.flows.amazon.aws_endpoint import Fault, price_list, spot_history
+from tests.flows.amazon.conftest import CALLER, EXPIRES, NOW, STATED, left_in, order
+
+pytestmark = pytest.mark.e2e
+
+
+def run_instances(world):
+    (asked,) = world.parameters("RunInstances")
+    return asked
+
+
+def tags_in(ec2, kind: str) -> dict[str, str]:
+    found = ec2.describe_tags(Filters=[{"Name": "resource-type", "Values": [kind]}])["Tags"]
+    return {tag["Key"]: tag["Value"] for tag in found}
+
+
+# what is asked for
+
+
+def test_a_machine_ends_with_its_shutdown_and_its_volume_is_encrypted_and_goes_with_it(
+    driver, world, ledger
+):
+    driver.acquire(order(disk_bytes=200 * 2**30), ledger)
+
+    asked = run_instances(world)
+    volume = {
+        name.removeprefix("BlockDeviceMapping.1."): value
+        for name, value in asked.items()
+        if name.startswith("BlockDeviceMapping.1.")
+    }
+    assert asked["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert asked["MetadataOptions.HttpTokens"] == "required"
+    assert (asked["MinCount"], asked["MaxCount"]) == ("1", "1")
+    assert volume == {
+        "DeviceName": "/dev/sda1",
+        "Ebs.VolumeType": "gp3",
+        "Ebs.VolumeSize": str(15 + 200 + 30),
+        "Ebs.Encrypted": "true",
+        "Ebs.DeleteOnTermination": "true",
+    }
+
+
+def test_all_that_is_made_says_whose_it_is_and_until_when(driver, ledger, ec2):
+    driver.acquire(order(), ledger)
+
+    for kind in ("instance", "volume", "key-pair", "security-group"):
+        found = tags_in(ec2, kind)
+        assert (found["runoff:campaign"], found["runoff:run"]) == ("a", "r1")
+        assert dt.datetime.fromisoformat(found["runoff:expires"]) == EXPIRES
+
+
+def test_only_the_caller_reaches_the_machine_and_only_its_ssh(driver, ledger, ec2):
+    driver.acquire(order(), ledger)
+
+    (group,) = [
+        each
+        for each in ec2.describe_security_groups()["SecurityGroups"]
+        if each["GroupName"] != "default"
+    ]
+    (rule,) = group["IpPermissions"]
+    assert (rule["FromPort"], rule["ToPort"], rule["IpProtocol"]) == (22, 22, "tcp")
+    assert [each["CidrIp"] for each in rule["IpRanges"]] == [CALLER]
+
+
+def test_nobody_is_admitted_where_nobody_says_who_calls(driver_with, ledger, ec2):
+    with pytest.raises(UsageError, match="nobody says who may reach"):
+        driver_with(caller=None).acquire(order(), ledger)
+
+    assert ledger.events == ["acquiring", "not-acquired"]
+    assert left_in(ec2) == {}
+
+
+def test_the_machine_is_entered_with_a_key_of_its_own_and_proves_itself(
+    driver, world, ledger, tmp_path
+):
+    machine = driver.acquire(order(), ledger)
+
+    login = machine.login
+    user_data = base64.b64decode(run_instances(world)["UserData"]).decode()
+    told = yaml.safe_load(user_data)
+    assert login.user == "ubuntu"
+    assert os.stat(login.key).st_mode & 0o777 == 0o600
+    assert login.key.startswith(str(tmp_path))
+    assert login.host_keys == (told["ssh_keys"]["ed25519_public"],)
+    (imported,) = world.parameters("ImportKeyPair")
+    assert base64.b64decode(imported["PublicKeyMaterial"]).startswith(b"ssh-ed25519 ")
+    driver.release(machine, ledger)
+    assert not os.path.exists(login.key)
+
+
+def test_the_image_is_pinned_by_id_and_name(driver, ledger):
+    noted = driver.acquire(order(), ledger).noted
+
+    assert noted["image"] == "ami-785db401"
+    assert noted["image_name"].startswith("ubuntu/images/")
+    assert noted["image_parameter"].startswith("/aws/service/deeplearning/ami/x86_64/")
+
+
+@pytest.mark.parametrize(
+    ("offer", "image", "parameter"),
+    [
+        (
+            "aws/m8i.24xlarge",
+            None,
+            "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64",
+        ),
+        (
+            "aws/m7g.large",
+            "ubuntu",
+            "/aws/service/canonical/ubuntu/server/24.04/stable/current/arm64",
+        ),
+        (
+            "aws/m7g.large",
+            "amazon-linux",
+            "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64",
+        ),
+        ("aws/g6.xlarge", "/aws/service/mine", "/aws/service/mine"),
+    ],
+)
+def test_the_image_fits_the_processor_and_the_devices(
+    driver_with, world, ledger, ec2, offer, image, parameter
+):
+    arm = next(
+        each
+        for each in ec2.describe_images(Owners=["amazon"])["Images"]
+        if each["Architecture"] == "arm64" and "ami" in each["ImageId"]
+    )
+    if "m7g" in offer:
+        world.answers["GetParameter"]["Parameter"]["Value"] = arm["ImageId"]
+
+    driver_with(image=image, user="ubuntu").acquire(order(offer), ledger)
+
+    (seen,) = [each for each in world.seen if each.action == "GetParameter"]
+    assert f'"{parameter}'.encode() in seen.raw.replace(b": ", b":").replace(b'\\"', b'"')
+
+
+def test_an_image_for_another_processor_is_refused(driver_with, ledger, ec2):
+    with pytest.raises(UsageError, match="it is for x86_64, m7g.large is arm64"):
+        driver_with(image="ami-785db401").acquire(order("aws/m7g.large"), ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_what_a_company_requires_is_used_and_never_removed(
+    driver_with, world, ledger, ec2, tmp_path
+):
+    subnet = ec2.describe_subnets()["Subnets"][0]
+    group = ec2.create_security_group(GroupName="ours", Description="d", VpcId=subnet["VpcId"])
+    ec2.create_key_pair(KeyName="ada")
+    driver = driver_with(
+        caller=None,
+        image="ami-785db401",
+        subnets=[subnet["SubnetId"]],
+        security_groups=[group["GroupId"]],
+        key_name="ada",
+        key_file=str(tmp_path / "ada.pem"),
+        instance_profile="bench",
+        kms_key="alias/disks",
+        address="private",
+        disk="200 GiB",
+        disk_throughput=500,
+        proxy="http://proxy.example:3128",
+        tags={"cost-centre": "42"},
+    )
+
+    machine = driver.ready(driver.acquire(order(), ledger), ledger)
+
+    asked = run_instances(world)
+    assert asked["NetworkInterface.1.SubnetId"] == subnet["SubnetId"]
+    assert asked["NetworkInterface.1.SecurityGroupId.1"] == group["GroupId"]
+    assert asked["NetworkInterface.1.AssociatePublicIpAddress"] == "false"
+    assert asked["IamInstanceProfile.Name"] == "bench"
+    assert asked["BlockDeviceMapping.1.Ebs.KmsKeyId"] == "alias/disks"
+    assert asked["BlockDeviceMapping.1.Ebs.VolumeSize"] == "200"
+    assert asked["BlockDeviceMapping.1.Ebs.Throughput"] == "500"
+    assert asked["KeyName"] == "ada"
+    assert tags_in(ec2, "instance")["cost-centre"] == "42"
+    assert machine.login.key == str(tmp_path / "ada.pem")
+    assert machine.address.startswith(("10.", "172."))
+    assert "GetParameter" not in world.actions()
+    driver.release(machine, ledger)
+    assert left_in(ec2) == {"keys": ["ada"], "groups": [group["GroupId"]]}
+
+
+def test_a_capacity_reservation_is_the_place_that_is_asked_for(driver_with, world, ledger):
+    driver_with(capacity_reservation="cr-0123456789abcdef0").acquire(order(), ledger)
+
+    assert (
+        run_instances(world)[
+            "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId"
+        ]
+        == "cr-0123456789abcdef0"
+    )
+
+
+# price
+
+
+def test_the_price_at_launch_is_the_price_lists_with_its_day(driver, ledger):
+    price = driver.acquire(order(price=STATED), ledger).price
+
+    assert (price.value, price.unit, price.source) == (4.6, "USD/h", "AWS price list")
+    assert price.date == NOW.date()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ("AccessDeniedException", "no"),
+        price_list("4.6", "5.2"),
+        price_list("0.0"),
+        {"FormatVersion": "aws_v1", "PriceList": []},
+        {"FormatVersion": "aws_v1", "PriceList": ["{}"]},
+        {"FormatVersion": "aws_v1", "PriceList": ["no JSON"]},
+    ],
+    ids=["denied", "two prices", "free", "none", "no terms", "torn"],
+)
+def test_without_one_plain_price_the_stated_one_stays(driver, world, ledger, answer):
+    world.answers["GetProducts"] = answer
+
+    assert driver.acquire(order(price=STATED), ledger).price == STATED
+    assert driver.acquire(order(number=2), ledger).price is None
+
+
+def test_a_spot_machine_is_asked_for_once_and_priced_by_its_zones_history(
+    driver_with, world, ledger
+):
+    world.rewrite = spot_history("us-east-1a", "0.3210", NOW - dt.timedelta(hours=3))
+
+    machine = driver_with(market="spot").acquire(order(), ledger)
+
+    asked = run_instances(world)
+    assert asked["InstanceMarketOptions.MarketType"] == "spot"
+    assert asked["InstanceMarketOptions.SpotOptions.SpotInstanceType"] == "one-time"
+    assert (machine.price.value, machine.price.source) == (0.321, "AWS spot price history")
+
+
+def test_a_spot_price_of_another_age_is_none(driver_with, world, ledger):
+    machine = driver_with(market="spot").acquire(order(price=STATED), ledger)
+
+    assert machine.price == STATED  # moto's is of the year 2006
+
+
+# refusals
+
+
+def test_the_next_zone_is_asked_where_two_have_no_room(driver, world, ledger):
+    zones = {"us-east-1a", "us-east-1b"}
+    world.faults = [
+        Fault(
+            "RunInstances",
+            "InsufficientInstanceCapacity",
+            only=lambda asked: asked["Placement.AvailabilityZone"] in zones,
+        )
+    ]
+
+    machine = driver.acquire(order(), ledger)
+
+    assert machine.noted["zone"] == "us-east-1c"
+    asked = world.parameters("RunInstances")
+    assert len({each["ClientToken"] for each in asked}) == 3
+    refused = [facts["zone"] for event, facts in ledger if event == "no-capacity"]
+    assert refused == ["us-east-1a", "us-east-1b"]
+
+
+def test_where_no_zone_has_room_all_are_named_and_nothing_stays(
+    driver_with, world, ledger, ec2
+):
+    world.faults = [Fault("RunInstances", "InsufficientInstanceCapacity")]
+
+    with pytest.raises(InfrastructureError, match="no zone gave out g6.xlarge") as told:
+        driver_with(zones=["us-east-1b", "us-east-1c"]).acquire(order(), ledger)
+
+    assert "us-east-1b: InsufficientInstanceCapacity, us-east-1c" in told.value.seen
+    assert ledger.events[-1] == "not-acquired"
+    assert left_in(ec2) == {}
+
+
+def test_a_wait_for_capacity_is_told_and_can_be_given_up(driver_with, world, ledger, ec2):
+    world.faults = [Fault("RunInstances", "InsufficientInstanceCapacity")]
+    told = []
+
+    def enough(why: str) -> None:
+        told.append(why)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        driver_with(patience="1 h", site={"waiting": enough}).acquire(order(), ledger)
+
+    assert told == ["waiting for capacity of g6.xlarge"]
+    assert left_in(ec2) == {}
+
+
+def test_a_quota_is_told_by_its_name_its_number_and_what_is_needed(driver, world, ledger, ec2):
+    world.faults = [Fault("RunInstances", "VcpuLimitExceeded", "You have requested more vCPU")]
+
+    with pytest.raises(InfrastructureError) as told:
+        driver.acquire(order(), ledger)
+
+    assert (
+        "the quota is 'Running On-Demand G and VT instances' (L-DB2E81BA), "
+        "it allows 8 vCPUs, this machine needs 4" in told.value.seen
+    )
+    assert len(world.parameters("RunInstances")) == 1
+    assert left_in(ec2) == {}
+
+
+def test_a_quota_is_told_by_name_where_its_number_may_not_be_seen(driver, world, ledger):
+    world.faults = [Fault("RunInstances", "VcpuLimitExceeded")]
+    world.answers["GetServiceQuota"] = ("AccessDeniedException", "no")
+
+    with pytest.raises(InfrastructureError, match=r"\(L-DB2E81BA\), this machine needs 4"):
+        driver.acquire(order(), ledger)
+
+
+def test_a_throttled_launch_is_asked_again_in_the_same_words(driver_with, world, ledger):
+    world.faults = [Fault("RunInstances", "RequestLimitExceeded", times=4)]
+
+    driver_with(patience="20 s").acquire(order(), ledger)
+
+    asked = world.parameters("RunInstances")
+    assert len(asked) == 5
+    assert len({each["ClientToken"] for each in asked}) == 1
+
+
+def test_a_launch_whose_answer_is_lost_is_never_granted_twice(driver_with, world, ledger, ec2):
+    world.faults = [Fault("RunInstances", "", after=True, times=4)]
+    driver = driver_with(patience="20 s")
+
+    machine = driver.acquire(order(), ledger)
+
+    assert left_in(ec2)["instances"] == [machine.id.split("/")[1]]
+    driver.release(machine, ledger)
+    assert left_in(ec2) == {}
+
+
+def test_a_denied_call_is_told_with_its_code_and_nothing_stays(driver, world, ledger, ec2):
+    world.faults = [Fault("RunInstances", "UnauthorizedOperation", "You are not authorized")]
+
+    with pytest.raises(InfrastructureError, match="runoff doctor aws"):
+        driver.acquire(order(), ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_without_credentials_nothing_is_billed_and_that_is_said(driver, world, ledger):
+    world.faults = [Fault("*", "InvalidClientTokenId", "The security token is invalid")]
+
+    with pytest.raises(InfrastructureError, match="InvalidClientTokenId") as told:
+        driver.acquire(order(), ledger)
+
+    assert told.value.exit_code == ExitCode.INFRASTRUCTURE
+    assert ledger.events == ["acquiring", "not-acquired"]
+
+
+def test_credentials_that_expire_in_mid_run_are_told_as_money(driver, world, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("*", "ExpiredToken", "The security token is expired", times=1)]
+
+    with pytest.raises(StillBilled, match=r"may still be billed.*ExpiredToken.*Renew"):
+        driver.release(machine, ledger)
+
+    assert ledger.events[-1] == "not-released"
+    driver.release(machine, ledger)
+    assert left_in(ec2) == {}
+
+
+def test_credentials_that_expire_before_the_launch_is_known_are_told_as_money(
+    driver, world, ledger
+):
+    world.faults = [
+        Fault("RunInstances", "", after=True, times=3),
+        Fault("*", "ExpiredToken", only=lambda asked: bool(world.tokens)),
+    ]
+
+    with pytest.raises(StillBilled, match="a machine for aws-g6.xlarge may still be billed"):
+        driver.acquire(order(), ledger)
+
+
+def test_a_throttled_release_goes_on(driver, world, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("TerminateInstances", "RequestLimitExceeded", times=4)]
+
+    driver.release(machine, ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_a_group_goes_once_its_machine_has_let_it_go(driver, world, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("DeleteSecurityGroup", "DependencyViolation", times=2)]
+
+    driver.release(machine, ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_what_costs_nothing_and_would_not_go_is_named_and_still_ours(
+    driver, world, ledger, ec2
+):
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("DeleteSecurityGroup", "UnauthorizedOperation")]
+
+    driver.release(machine, ledger)
+
+    (name,) = left_in(ec2)["groups"]
+    assert ledger[-1] == (
+        "released",
+        {"id": machine.id, "left": [f"{name}: UnauthorizedOperation"]},
+    )
+    (owned,) = driver.list_owned()
+    assert (owned.is_billed, owned.seen) == (False, name)
+    world.faults = []
+    driver.release(owned.machine, ledger)
+    assert left_in(ec2) == {}
+
+
+def test_a_volume_that_stays_behind_is_billed_until_it_is_gone(driver, world, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    told = [{"Key": "runoff:campaign", "Value": "a"}, {"Key": "runoff:run", "Value": "r1"}]
+    left = ec2.create_volume(
+        AvailabilityZone="us-east-1a",
+        Size=10,
+        TagSpecifications=[{"ResourceType": "volume", "Tags": told}],
+    )["VolumeId"]
+    world.faults = [Fault("DeleteVolume", "UnauthorizedOperation", times=1)]
+
+    with pytest.raises(StillBilled, match="a volume of run r1 may still be billed"):
+        driver.release(machine, ledger)
+
+    (owned,) = driver.list_owned()
+    assert owned.is_billed
+    assert left in owned.seen
+    driver.release(owned.machine, ledger)
+    assert left_in(ec2) == {}
+
+
+def test_a_slow_api_changes_nothing(driver, world, ledger, ec2):
+    world.latency_s = 0.05
+
+    machine = driver.ready(driver.acquire(order(), ledger), ledger)
+    driver.release(machine, ledger)
+
+    assert left_in(ec2) == {}
+
+
+# again
+
+
+def test_a_resumed_campaign_takes_over_the_machine_of_its_earlier_try(driver_with, ledger, ec2):
+    first = driver_with().acquire(order(), ledger)
+    later = EXPIRES + dt.timedelta(hours=1)
+
+    again = driver_with().acquire(order(expires=later), ledger)
+
+    assert again.id == first.id
+    assert again.login == first.login
+    assert again.noted["adopted"] == "from an earlier try"
+    assert again.noted["heartbeat"].endswith(f" {int(later.timestamp())}")
+    assert dt.datetime.fromisoformat(tags_in(ec2, "instance")["runoff:expires"]) == later
+    assert machine_from_json(again.to_json()) == again
+
+
+def test_a_machine_that_cannot_be_entered_from_here_is_replaced(
+    driver_with, ledger, ec2, tmp_path
+):
+    first = driver_with().acquire(order(), ledger)
+
+    again = driver_with(site={"state": tmp_path / "another"}).acquire(order(), ledger)
+
+    assert again.id != first.id
+    assert left_in(ec2)["instances"] == [again.id.split("/")[1]]
+
+
+def test_a_token_that_was_used_in_other_words_leads_to_the_machine_that_it_got(
+    driver_with, world, ledger, ec2
+):
+    first = driver_with().acquire(order(), ledger)
+    hidden = [{"Key": "runoff:run"}]
+    ec2.delete_tags(Resources=[first.id.split("/")[1]], Tags=hidden)  # not yet listed by tag
+
+    again = driver_with().acquire(order(expires=EXPIRES + dt.timedelta(hours=1)), ledger)
+
+    assert again.id == first.id
+    assert len(left_in(ec2)["instances"]) == 1
+
+
+def test_a_token_whose_machine_is_over_gives_way_to_the_next_attempt(
+    driver_with, world, ledger, ec2
+):
+    first = driver_with().acquire(order(), ledger)
+    ec2.terminate_instances(InstanceIds=[first.id.split("/")[1]])
+    world.ended.add(first.id.split("/")[1])
+
+    again = driver_with().acquire(order(), ledger)
+
+    assert again.id != first.id
+    assert left_in(ec2)["instances"] == [again.id.split("/")[1]]
+
+
+def test_a_released_machine_is_followed_by_another(driver, ledger, world):
+    first = driver.acquire(order(), ledger)
+    driver.release(first, ledger)
+
+    assert driver.acquire(order(), ledger).id != first.id
+    assert len({each["ClientToken"] for each in world.parameters("RunInstances")}) == 2
+
+
+def test_keys_and_group_stay_until_the_runs_last_machine_is_released(driver, ledger, ec2):
+    first = driver.acquire(order(), ledger)
+    second = driver.acquire(order(number=2), ledger)
+
+    driver.release(first, ledger)
+
+    assert os.path.exists(second.login.key)
+    assert set(left_in(ec2)) == {"instances", "volumes", "keys", "groups"}
+    driver.release(second, ledger)
+    assert left_in(ec2) == {}
+
+
+# readiness and fate
+
+
+def test_a_spot_machine_that_was_taken_away_says_so(driver, ledger, ec2, world):
+    machine = driver.acquire(order(), ledger)
+    ec2.terminate_instances(InstanceIds=[machine.id.split("/")[1]])
+    world.rewrite = lambda action, body: re.sub(
+        rb"<stateReason>.*?</stateReason>|<stateReason ?/>",
+        b"<stateReason><code>Server.SpotInstanceTermination</code>"
+        b"<message>Server.SpotInstanceTermination: Spot instance termination</message>"
+        b"</stateReason>",
+        body,
+        flags=re.DOTALL,
+    )
+
+    with pytest.raises(InfrastructureError, match="Spot instance termination"):
+        driver.ready(machine, ledger)
+    assert driver.fate(machine).startswith("terminated (Server.SpotInstanceTermination")
+
+
+def test_beyond_loopback_nothing_is_asked_where_that_is_forbidden(driver_with, ledger):
+    driver = driver_with(more={"AWS_ENDPOINT_URL": ""})
+
+    with pytest.raises(InfrastructureError, match="RUNOFF_LOOPBACK_ONLY"):
+        driver.acquire(order(), ledger)
