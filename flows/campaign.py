@@ -13,6 +13,8 @@ the start and the end of a measuring task nothing here calls Prefect.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
@@ -23,14 +25,16 @@ from prefect.client.schemas.objects import State
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Cancelled, Completed
 
-from flows import artifacts, closing, opening, visiting
+from flows import artifacts, closing, opening, searching, visiting
 from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
 from flows.measure import Pointer, Serving, measure_replication
 from flows.provision import acquire, describe, load_host, release
+from flows.search import next_rate
 from flows.underway import Underway
 from reports.run.plan_file import Visit
+from reports.run.search_file import Try
 
 _UNDERWAY: ContextVar[Underway] = ContextVar("underway")
 _step: Final = partial(task, cache_policy=NO_CACHE, persist_result=False)
@@ -74,6 +78,9 @@ async def _on_host(work: Underway, host: str) -> None:
         await _named(acquired, f"acquire {host}", host=host)(host)
         for name in work.candidates(host):
             await _named(prepared, f"prepare {name}", candidate=name)(name)
+        for name in work.candidates(host):
+            if work.needs_search(name) and not work.is_given_up(name):
+                await _searched(work, name)
         for visit in work.visits(host):
             await _visited(work, visit)
     except Interrupted:
@@ -87,35 +94,64 @@ async def _on_host(work: Underway, host: str) -> None:
         raise
 
 
+async def _searched(work: Underway, candidate: str) -> None:
+    """A launch in which a candidate's highest rate is looked for."""
+    searching.begin_search(work, candidate)
+    async with _served(work, searching.search_visit(work, candidate)) as serving:
+        if serving is None:
+            return
+        tries: list[Try] = []
+        guess = await _named(guessed, f"{candidate} guess", candidate=candidate)(
+            serving, candidate
+        )
+        while guess is not None and (rate := next_rate(guess, tries)) is not None:
+            name = f"{candidate} {rate:g}/s"
+            tries.append(
+                await _named(tried, name, candidate=candidate)(serving, candidate, rate)
+            )
+        searching.end_search(work, candidate, tries)
+
+
 async def _visited(work: Underway, visit: Visit) -> None:
     """One launch of one candidate with the cells that are still missing."""
     todo = visiting.todo(work, visit)
     if not todo:
         return
-    who = {"candidate": visit.candidate, "replication": str(visit.replication)}
-    turn = host_turn(visit.host, is_shared=work.around.has_shared_server)
+    async with _served(work, visit, todo[0][1]) as serving:
+        for position, point in todo if serving is not None else ():
+            name = f"{visit.candidate} {point} {visit.replication}"
+            tags = {**_who(visit), "load": point, "key": work.cell(visit, point).key}
+            await _named(measured, name, **tags)(serving, visit, point, position)
+            await artifacts.show_progress(work)
+
+
+@asynccontextmanager
+async def _served(
+    work: Underway, visit: Visit, point: str | None = None
+) -> AsyncIterator[Serving | None]:
+    """The candidate's server within the block, on a host that is ours alone; None if none came.
+
+    A server that dies, or that cannot be measured, ends the block; others go on.
+    """
+    who, end = _who(visit), f"{visit.candidate} {visit.replication}"
+    turn = host_turn(visit.host, work.lost_slots, is_shared=work.around.has_shared_server)
     async with work.turn(load_host(work, visit.candidate)), turn:
-        visiting.afford(work, visit, todo)
+        visiting.afford(work, visit, point)
         try:
-            launch = f"launch {visit.candidate} {visit.replication}"
-            serving = await _named(launched, launch, **who)(visit)
+            serving = await _named(launched, f"launch {end}", **who)(visit)
         except RunoffError as error:
             visiting.lose(work, visit, error)
+            yield None
             return
         death: RunoffError | None = None
         try:
-            for position, point in todo:
-                name = f"{visit.candidate} {point} {visit.replication}"
-                tags = {**who, "load": point, "key": work.cell(visit, point).key}
-                await _named(measured, name, **tags)(serving, visit, point, position)
-                await artifacts.show_progress(work)
+            yield serving
         except (BudgetStop, Interrupted):
             raise
         except RunoffError as error:
             death = error
         finally:
-            end = f"stop {visit.candidate} {visit.replication}"
-            await _named(stopped, end, **who)(serving, visit, death)
+            await _named(stopped, f"stop {end}", **who)(serving, visit, death)
     if death is not None:
         visiting.lose(work, visit, death)
 
@@ -158,6 +194,19 @@ async def launched(visit: Visit) -> Serving:
 
 
 @_step
+async def guessed(serving: Serving, candidate: str) -> float | None:
+    """What a closed loop gets done, from which a search starts."""
+    return await asyncio.to_thread(searching.guess, _UNDERWAY.get(), serving, candidate)
+
+
+@_step
+async def tried(serving: Serving, candidate: str, rate_per_s: float) -> Try:
+    """One searched rate."""
+    work = _UNDERWAY.get()
+    return await asyncio.to_thread(searching.try_rate, work, serving, candidate, rate_per_s)
+
+
+@_step
 async def measured(serving: Serving, visit: Visit, point: str, position: int) -> Pointer:
     """One replication of one cell, kept."""
     work = _UNDERWAY.get()
@@ -197,6 +246,10 @@ async def reported() -> Pointer:
     await asyncio.to_thread(closing.render, work)
     await artifacts.show_report(work)
     return closing.pointer(work, "report.html")
+
+
+def _who(visit: Visit) -> dict[str, str]:
+    return {"candidate": visit.candidate, "replication": str(visit.replication)}
 
 
 def _named(step: Any, name: str, **tags: str) -> Any:

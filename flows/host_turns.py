@@ -1,33 +1,56 @@
-"""One campaign at a time on a host, for all who share a Prefect server.
+"""One campaign at a time on a host, shown to all who share a Prefect server.
 
 The host's own lock is what keeps others out. Where a server is configured its global
-concurrency limit says so to campaigns of other machines too, and shows it in the UI; it is
-advisory: a limit or a lease that is lost ends no measurement.
+concurrency limit shows so in its UI, and makes campaigns of other controllers wait a moment.
+It is advisory: a killed campaign's slot stays taken until its lease ends, so one that holds the
+host's lock goes on without the slot, and a lease that is lost ends no measurement.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 PREFIX: Final = "runoff-host-"
-_LEASE_S: Final = 3600.0  # renewed at three quarters of it, rarely within a measured window
+PATIENCE_S: Final = 5.0
+_LEASE_S: Final = 300.0
+_LOCAL: Final = "local"
 
 
 @asynccontextmanager
-async def host_turn(host: str, *, is_shared: bool) -> AsyncIterator[None]:
-    """Within the block the host's slot is ours, where the server is one that others use."""
-    if not is_shared:
+async def host_turn(host: str, lost: set[str], *, is_shared: bool) -> AsyncIterator[None]:
+    """Within the block the host's slot is ours, where there is one to be had.
+
+    ``lost`` are hosts whose slot nobody gives back: it is waited for once.
+    """
+    if not is_shared or host in lost:
         yield
         return
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - few have a server
-    from prefect.concurrency.asyncio import concurrency  # noqa: PLC0415
+    from prefect.concurrency.asyncio import (  # noqa: PLC0415
+        AcquireConcurrencySlotTimeoutError,
+        concurrency,
+    )
 
-    name = f"{PREFIX}{host}"
-    async with get_client() as client:
-        await client.upsert_global_concurrency_limit_by_name(name, 1)
-    async with concurrency(
-        name, occupy=1, lease_duration=_LEASE_S, raise_on_lease_renewal_failure=False
-    ):
+    name = limit_name(host)
+    async with AsyncExitStack() as held:
+        async with get_client() as client:
+            await client.upsert_global_concurrency_limit_by_name(name, 1)
+        slot = concurrency(
+            name,
+            timeout_seconds=PATIENCE_S,
+            lease_duration=_LEASE_S,
+            raise_on_lease_renewal_failure=False,
+        )
+        try:
+            await held.enter_async_context(slot)
+        except AcquireConcurrencySlotTimeoutError:
+            lost.add(host)  # the lock is ours: whoever has the slot is gone
         yield
+
+
+def limit_name(host: str) -> str:
+    """The limit of a host; ``local`` is another machine for each controller."""
+    return f"{PREFIX}{platform.node() if host == _LOCAL else host}"

@@ -142,7 +142,7 @@ def measure_replication(
     work.interruption.check()
     work.afford(f"{name} of {visit.candidate}", work.cell_s(visit.candidate, name))
     work.record("measuring", **who, launch=serving.launch)
-    work.progress.state(visit.candidate, f"launch {visit.replication + 1}, {name}")
+    work.progress.state(visit.candidate, f"launch {visit.replication}, {name}")
     partial = work.store.partial(cell, visit.replication)
     began, began_s = utc_now(), time.monotonic()
     try:

@@ -38,6 +38,12 @@ class Progress:
             self._total = cells
             self._changed()
 
+    def more_cells(self, count: int) -> None:
+        """So many more are to be measured than was known."""
+        with self._lock:
+            self._total += count
+            self._changed()
+
     def said(self, text: str) -> None:
         """Something that is worth a line of its own."""
         with self._lock:

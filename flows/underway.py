@@ -35,6 +35,7 @@ from reports.run.plan_file import CandidateFacts, LoadPoint, RunPlan, Visit
 from reports.run.read import read_file
 from reports.run.search_file import SearchFile
 
+SEARCH_LAUNCH: Final = -1  # the launch of a search is no replication
 _MISSES_TO_PROVE: Final = 2  # launches; one alone may have been unlucky
 _FAILURES_IN_A_ROW: Final = 2
 _CAUTION: Final = 1.5  # a cell may take so much longer than it has before
@@ -97,6 +98,7 @@ class Underway:
         self.progress = around.progress
         self.prepared: dict[str, Prepared] = {}
         self.held: dict[str, Held] = {}
+        self.lost_slots: set[str] = set()  # of a shared server's, by host
         self.failure: RunoffError | None = None  # the one that ended the campaign early
         self.lost: RunoffError | None = None  # why a machine could not be used
         self.still_billed: StillBilled | None = None
@@ -155,6 +157,16 @@ class Underway:
         """The cell of a launch at a load point."""
         facts = self.facts(visit.candidate)
         return cell_name(self.plan, facts, self.point(visit.candidate, point))
+
+    def launch_folder(self, visit: Visit) -> Path:
+        """Where a launch leaves its plan, its log and what it showed."""
+        if visit.replication == SEARCH_LAUNCH:
+            return self.store.folder.path / "search" / visit.candidate / "launch"
+        return self.store.folder.launch(visit.candidate, visit.replication)
+
+    def is_given_up(self, candidate: str) -> bool:
+        """Whether nothing more of a candidate is measured."""
+        return candidate in self._learnt.given_up
 
     def needs_search(self, candidate: str) -> bool:
         """Whether the candidate's highest rate is still to be looked for."""
@@ -269,7 +281,11 @@ class Underway:
         seen = self._learnt.seconds.get((candidate, point))
         if seen is not None:
             return seen * _CAUTION
-        facts, load = self.facts(candidate), self.point(candidate, point)
+        return self.paper_s(candidate, self.point(candidate, point))
+
+    def paper_s(self, candidate: str, load: LoadPoint) -> float:
+        """The most that a cell may take on paper, in s."""
+        facts = self.facts(candidate)
         warm_up = budget_times.warm_up(self.plan, facts, load)
         return (warm_up + budget_times.cell(self.plan, facts, load)).high
 

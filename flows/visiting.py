@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flows.errors import LaunchError, RunoffError
@@ -13,7 +13,7 @@ from flows.measure import Serving, server_endpoint, service_endpoints
 from flows.measuring.process import MeasuringProcess
 from flows.placement_cpus import CpuPlacement
 from flows.provision import placement
-from flows.underway import Underway
+from flows.underway import SEARCH_LAUNCH, Underway
 from reports.run.layout import PARTIAL
 from reports.run.plan_file import Visit
 
@@ -36,9 +36,9 @@ def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def afford(work: Underway, visit: Visit, todo: Sequence[tuple[int, str]]) -> None:
+def afford(work: Underway, visit: Visit, point: str | None) -> None:
     """Return if a launch and its first cell are within the budget; else BudgetStop."""
-    seconds = work.cell_s(visit.candidate, todo[0][1])
+    seconds = 0.0 if point is None else work.cell_s(visit.candidate, point)
     if work.facts(visit.candidate).kind == "launch":
         seconds += work.launch_s(visit.candidate)
     work.afford(f"a launch of {visit.candidate}", seconds)
@@ -47,7 +47,8 @@ def afford(work: Underway, visit: Visit, todo: Sequence[tuple[int, str]]) -> Non
 def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
     """Say of the cells that a failed launch leaves unmeasured that they are lost."""
     work.progress.state(visit.candidate, f"failed launch: {error}")
-    for point in work.missing(visit):
+    missing = () if visit.replication == SEARCH_LAUNCH else work.missing(visit)
+    for point in missing:
         _skip(work, visit, point, f"failed launch: {error.seen}")
 
 
@@ -59,13 +60,13 @@ def serve(work: Underway, visit: Visit) -> Serving:
     RunoffError
         If it did not come up; nothing of it is left then.
     """
-    number = set_aside(work.store.folder.launch(visit.candidate, visit.replication))
+    number = set_aside(work.launch_folder(visit))
     attempt = f".{number + 1}" if number else ""
-    launch = f"{visit.candidate}-{visit.replication}{attempt}"
+    launch = f"{visit.candidate}-{_number(visit)}{attempt}"
     if work.facts(visit.candidate).kind == "endpoint":
         return _service(work, visit, launch)
     work.record("launching", **_who(visit), launch=launch)
-    work.progress.state(visit.candidate, f"launch {visit.replication + 1} starts")
+    work.progress.state(visit.candidate, f"launch {_number(visit)} starts")
     try:
         return _server(work, visit, launch)
     except RunoffError as error:
@@ -101,7 +102,7 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
 
 def _server(work: Underway, visit: Visit, launch: str) -> Serving:
     cpus = placement(work, visit.candidate)
-    folder = work.store.folder.launch(visit.candidate, visit.replication)
+    folder = work.launch_folder(visit)
     with _given_up(_measurer(work, visit, cpus)) as measurer:
 
         def told(progress: StartProgress) -> None:
@@ -170,9 +171,10 @@ def _skip(work: Underway, visit: Visit, point: str, why: str) -> None:
     work.cell_done()
 
 
-def _who(visit: Visit) -> dict[str, str | int]:
-    return {
-        "candidate": visit.candidate,
-        "replication": visit.replication,
-        "host": visit.host,
-    }
+def _number(visit: Visit) -> str:
+    return "search" if visit.replication == SEARCH_LAUNCH else str(visit.replication)
+
+
+def _who(visit: Visit) -> dict[str, str | int | None]:
+    number = None if visit.replication == SEARCH_LAUNCH else visit.replication
+    return {"candidate": visit.candidate, "replication": number, "host": visit.host}
