@@ -62,13 +62,26 @@ def login_of(name: str, environment: Mapping[str, str]) -> Login:
     UsageError
         For a file that cannot be read, and for what it asks that we cannot do.
     """
-    home = Path(environment.get("HOME") or Path.home())
-    named = environment.get(CONFIG_VARIABLE)
+    home = _home(environment)
+    user = environment.get("USER") or getpass.getuser()
+    return resolved(name, _config(environment).lookup, home=home, user=user)
+
+
+def aliases(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The hosts that the OpenSSH configuration names without a wildcard."""
+    names = _config(environment).get_hostnames()
+    return tuple(sorted(name for name in names if not set(name) & set("*?!")))
+
+
+def _config(environment: Mapping[str, str]) -> paramiko.SSHConfig:
+    home, named = _home(environment), environment.get(CONFIG_VARIABLE)
     path = Path(named) if named else home / ".ssh" / "config"
     text = config_text(path, home) if named or path.exists() else ""
-    config = paramiko.SSHConfig.from_text(text)
-    user = environment.get("USER") or getpass.getuser()
-    return resolved(name, config.lookup, home=home, user=user)
+    return paramiko.SSHConfig.from_text(text)
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    return Path(environment.get("HOME") or Path.home())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

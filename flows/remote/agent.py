@@ -152,6 +152,12 @@ def state(folder: str, log: str | None = None, offset: int = 0) -> dict[str, Any
     return found if log is None else {**found, "log": _piece(Path(log), offset)}
 
 
+def stage(folder: str) -> str:
+    """How a job goes, in a word; its lease is not renewed."""
+    found: str = state_of(Path(folder))["stage"]
+    return found
+
+
 def leases(folders: Sequence[str]) -> None:
     """Renew the leases of jobs that are still wanted."""
     for folder in folders:
@@ -266,7 +272,7 @@ _OPS: Final[Mapping[str, Callable[..., Any]]] = {
     each.__name__: each
     for each in (
         *(hello, clock, free_port, facts, foreign_load, room, lay, fresh, text, order, start),
-        *(state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
+        *(stage, state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
         *(lock_holders, unlock),
     )
 }

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -30,7 +29,7 @@ _REFUSAL: Final = 3
 def main(arguments: Sequence[str]) -> int:
     """Hold the lock; returns the exit code."""
     asked = json.loads(arguments[0])
-    expires = dt.datetime.fromisoformat(asked["expires"])
+    now = dt.datetime.now(dt.UTC)
     folder = lock_folder(os.environ)
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     try:
@@ -39,16 +38,15 @@ def main(arguments: Sequence[str]) -> int:
             HOST,
             campaign=asked["campaign"],
             run=asked["run"],
-            now=dt.datetime.now(dt.UTC),
-            expires=expires,
+            now=now,
+            expires=now + dt.timedelta(seconds=asked["seconds"]),
         )
     except InfrastructureError as error:
         write(Path(REFUSED), {"seen": error.seen, "do": error.do})
         return _REFUSAL
     told = {"holder": holder.to_json(), "took_over": None if before is None else str(before)}
     write(Path(HELD), told)
-    left_s = max(0.0, expires.timestamp() - time.time())
-    signal.sigtimedwait((signal.SIGTERM,), left_s)
+    signal.sigtimedwait((signal.SIGTERM,), max(0.0, asked["seconds"]))
     free(folder, HOST, holder.token)
     return 0
 

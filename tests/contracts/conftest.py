@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from flows.clouds.protocol import Order, Site
+from tests.conftest import refuse_or_skip
+from tests.flows.remote.hosts import SshHost, end_all_below, missing
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 
@@ -26,5 +28,28 @@ def local_stand(tmp_path: Path) -> Stand:
         site=Site(environment={"RUNOFF_LOCKS": str(tmp_path)}, state=tmp_path, now=lambda: NOW),
         order=lambda campaign: Order(
             host="local", campaign=campaign, run="r1", expires=NOW + dt.timedelta(hours=1)
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHost]:
+    reason = missing()
+    if reason is not None:
+        refuse_or_skip(reason)
+    folder = tmp_path_factory.mktemp("sshd")
+    host = SshHost(folder / "host", folder)
+    host.start()
+    yield host
+    host.stop()
+    end_all_below(host.folder)
+
+
+@pytest.fixture
+def ssh_hosts_stand(tmp_path: Path, sshd: SshHost) -> Stand:
+    return Stand(
+        site=Site(environment=sshd.client(tmp_path), state=tmp_path, now=lambda: NOW),
+        order=lambda campaign: Order(
+            host="ssh:box", campaign=campaign, run="r1", expires=NOW + dt.timedelta(hours=1)
         ),
     )

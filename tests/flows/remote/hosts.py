@@ -110,6 +110,23 @@ class SshHost:
         }
         return Login(**{**words, **changes})
 
+    def client(self, home: Path, **more: str) -> dict[str, str]:
+        """The environment of a user whose OpenSSH configuration knows this host as ``box``."""
+        folder = home / ".ssh"
+        folder.mkdir(exist_ok=True)
+        words = {
+            "HostName": "127.0.0.1",
+            "Port": str(self.port),
+            "User": os.environ.get("USER") or "root",
+            "IdentityFile": str(self.user_key),
+            "IdentitiesOnly": "yes",
+            "UserKnownHostsFile": str(self.known_hosts),
+            **more,
+        }
+        lines = ["Host box", *(f"  {name} {value}" for name, value in words.items())]
+        (folder / "config").write_text("\n".join(lines) + "\n")
+        return {"HOME": str(home)}
+
     def start(self) -> None:
         command = [SSHD, "-D", "-e", "-f", str(self.config)]
         with (self.folder / "sshd.log").open("ab") as log:

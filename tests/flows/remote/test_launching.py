@@ -1,23 +1,18 @@
-"""A server on a host over SSH comes up, is proven ours, and goes, as one on this machine does."""
+"""A server on a host over SSH comes up, is proven ours, and goes, as one here does."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deploy_templates.plan import LaunchPlan
-from flows.errors import LaunchError
 from flows.launch.processes import process_of
 from flows.launch.running import Running
 from flows.remote.launching import remote_launch
 from tests.flows.launch.conftest import gguf, llama_plan, port, rehearsal_plan, script_plan
-from tests.flows.remote.hosts import until
 
 __all__ = ["gguf", "llama_plan", "port", "rehearsal_plan", "script_plan"]
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]

@@ -1,0 +1,212 @@
+"""Machines that a team has already, over SSH: ``host: ssh:NAME``. Nothing is rented.
+
+NAME is an alias of the OpenSSH configuration, or ``user@host:port``. The host itself holds the
+lock for us, the same that campaigns on it take; it lets go of it when nobody has renewed it
+for a quarter of an hour, or when the campaign's time is over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from flows.bench.places import write_whole
+from flows.clouds.protocol import (
+    ACQUIRED,
+    ACQUIRING,
+    NOT_ACQUIRED,
+    NOT_RELEASED,
+    READY,
+    RELEASED,
+    RELEASING,
+    Machine,
+    Offering,
+    Order,
+    Owned,
+    Record,
+    Site,
+    machine_from_json,
+)
+from flows.errors import InfrastructureError, RunoffError
+
+if TYPE_CHECKING:
+    from flows.remote.host import RemoteHost
+
+NAME: Final = "ssh_hosts"
+PREFIX: Final = "ssh:"
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def serves(host: str | None, offer: str | None) -> bool:
+    """Whether a candidate's ``host`` means a machine over SSH."""
+    del offer  # an offer beside it only states what the machine is
+    return host is not None and host.startswith(PREFIX)
+
+
+def connect(site: Site) -> SshHosts:
+    """The driver; which machines are ours is kept in the user's state folder."""
+    return SshHosts(site=site)
+
+
+@dataclass(slots=True, kw_only=True)
+class SshHosts:
+    """Gives out hosts under their own locks; they have no price but what the order states.
+
+    A host that was acquired here stays connected until it is released.
+    """
+
+    site: Site
+    name: str = NAME
+    _hosts: dict[str, RemoteHost] = field(default_factory=dict)
+
+    def offers(self) -> tuple[Offering, ...]:
+        """The aliases of the OpenSSH configuration."""
+        from flows.ssh import aliases  # noqa: PLC0415 - paramiko takes a while to import
+
+        return tuple(
+            Offering(name=f"{PREFIX}{alias}", title=f"{alias} of the OpenSSH configuration")
+            for alias in aliases(self.site.environment)
+        )
+
+    def acquire(self, order: Order, record: Record) -> Machine:
+        """The host, locked; InfrastructureError with who holds it, or why it is not entered."""
+        record(ACQUIRING, **order.to_json())
+        job = _job_name(order)
+        try:
+            machine = self._held(order, job)
+        except RunoffError as error:
+            self._forget(job)
+            self._leave((order.host or "").removeprefix(PREFIX))
+            record(NOT_ACQUIRED, host_id=order.host_id, seen=error.seen)
+            raise
+        try:
+            record(ACQUIRED, machine=machine.to_json())
+        except BaseException:
+            self._free(machine)
+            raise
+        return machine
+
+    def ready(self, machine: Machine, record: Record) -> Machine:
+        """The machine when its agent has answered."""
+        self.host(machine).ask("clock")
+        record(READY, machine=machine.to_json())
+        return machine
+
+    def release(self, machine: Machine, record: Record) -> None:
+        """End all that the campaign has left there, and unlock it if the lock is still its own.
+
+        Raises
+        ------
+        InfrastructureError
+            If the host cannot be asked: it lets go by itself when the lease is over.
+        """
+        try:
+            record(RELEASING, id=machine.id)
+        finally:
+            try:
+                self._free(machine)
+            except RunoffError as error:
+                record(NOT_RELEASED, id=machine.id, seen=error.seen)
+                raise
+        record(RELEASED, id=machine.id)
+
+    def list_owned(self) -> tuple[Owned, ...]:
+        """Hosts that were acquired from here and not released, as they say themselves."""
+        owned = (self._owned(path) for path in sorted(self._folder.glob("*.json")))
+        return tuple(each for each in owned if each is not None)
+
+    def host(self, machine: Machine) -> RemoteHost:
+        """The connected host of a machine, for launches and loads; it ends with the release."""
+        return self._connected(machine.id.rpartition("#")[0])
+
+    @property
+    def _folder(self) -> Path:
+        return self.site.state / "ssh-hosts"
+
+    def _connected(self, name: str) -> RemoteHost:
+        from flows.remote.host import RemoteHost  # noqa: PLC0415 - see above
+        from flows.ssh import login_of  # noqa: PLC0415
+
+        if name not in self._hosts:
+            self._hosts[name] = RemoteHost(login_of(name, self.site.environment))
+        return self._hosts[name]
+
+    def _held(self, order: Order, job: str) -> Machine:
+        from flows.remote.holding import hold  # noqa: PLC0415
+
+        name = (order.host or "").removeprefix(PREFIX)
+        host = self._connected(name)
+        machine = Machine(
+            id=f"{name}#{job}",
+            driver=NAME,
+            host_id=order.host_id,
+            is_local=False,
+            address=str(host.login),
+            price=order.price,
+            campaign=order.campaign,
+            run=order.run,
+            acquired_at=self.site.now(),
+            expires=order.expires,
+        )
+        self._remember(job, machine)
+        left_s = (order.expires - self.site.now()).total_seconds()
+        noted = hold(host, job, campaign=order.campaign, run=order.run, seconds=left_s)
+        machine = machine_from_json({**machine.to_json(), "noted": noted})
+        self._remember(job, machine)
+        return machine
+
+    def _free(self, machine: Machine) -> None:
+        from flows.remote.holding import let_go  # noqa: PLC0415
+
+        name, _, job = machine.id.rpartition("#")
+        let_go(self._connected(name), job)
+        self._forget(job)
+        self._leave(name)
+
+    def _leave(self, name: str) -> None:
+        """Close the connection to a host of which nothing is ours any more."""
+        records = (_read(path) for path in self._folder.glob("*.json"))
+        if not any(each is not None and each.id.rpartition("#")[0] == name for each in records):
+            host = self._hosts.pop(name, None)
+            if host is not None:
+                host.close()
+
+    def _owned(self, path: Path) -> Owned | None:
+        from flows.remote.holding import holding  # noqa: PLC0415
+
+        machine = _read(path)
+        if machine is None:
+            return None
+        holder = f"campaign {machine.campaign!r}, run {machine.run}, on {machine.address}"
+        try:
+            state = holding(self.host(machine), path.stem)
+        except InfrastructureError as error:
+            return Owned(machine=machine, state=f"unreachable: {error.seen}", holder=holder)
+        if state is None:
+            path.unlink(missing_ok=True)
+            return None
+        return Owned(machine=machine, state=state, holder=holder)
+
+    def _remember(self, job: str, machine: Machine) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._folder / f"{job}.json", json.dumps(machine.to_json()) + "\n")
+
+    def _forget(self, job: str) -> None:
+        (self._folder / f"{job}.json").unlink(missing_ok=True)
+
+
+def _job_name(order: Order) -> str:
+    parts: tuple[Any, ...] = (order.campaign, order.run)
+    told = "-".join(_UNFIT.sub("-", part) for part in parts)
+    return f"hold-{told}-{secrets.token_hex(4)}"
+
+
+def _read(path: Path) -> Machine | None:
+    try:
+        return machine_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
