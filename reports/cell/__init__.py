@@ -5,9 +5,10 @@ the run says of itself; the summary's `to_json` is the JSON object of `bench --j
 """
 
 from reports.cell.account import observed_of, with_accounts
+from reports.cell.document import CellSummary
 from reports.cell.problems import Concern, Problem, Verdict
 from reports.cell.settings import CellSettings, ClientHealth, Observed, ServerWatch, Slo
-from reports.cell.summary import CellSummary, Judged, judge, summarise
+from reports.cell.summary import Judged, judge, summarise
 
 __all__ = [
     "CellSettings",

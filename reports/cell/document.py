@@ -1,25 +1,89 @@
-"""A cell's summary as the JSON object that `runoff bench --json` writes."""
+"""A cell's summary, and the JSON object of it that `runoff bench --json` writes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reports.cell.bunching import Bunching
+from reports.cell.clauses import Clause
 from reports.cell.distribution import Distribution, Measure
 from reports.cell.goodput import Goodput
 from reports.cell.lengths import Lengths
-
-if TYPE_CHECKING:
-    from reports.cell.summary import CellSummary
+from reports.cell.problems import Problem, Verdict
+from reports.cell.settings import CellSettings, ItlStatistic, Observed
+from reports.cell.steady import Window
+from reports.cell.throughput import Throughput, Tokens
+from reports.stats.arrivals import Arrivals
+from reports.stats.flight import Little
+from reports.stats.trend import Trend
 
 SCHEMA_VERSION: Final = 1
+_NOT_VALID, _MISSES, _INCONCLUSIVE, _HOLDS = 7, 4, 5, 0
 
 _WITH_FAILURES: Final = ("ttft", "service_ttft", "itl", "tpot", "e2e")
 
 
-def document(summary: CellSummary) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """How the client bore the load, by its worst process, and how far the server was.
+
+    `rtt_share_of_ttft` is the median round trip over the median service TTFT.
+    """
+
+    send_lag_ms_p99: float | None
+    loop_lag_ms_p99: float | None
+    cpu_share: float | None
+    rtt_ms_p50: float | None
+    rtt_share_of_ttft: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSummary:
+    """What one cell showed. Statistics are of measured requests, `counts` of all.
+
+    `measures` are latencies by name, `clauses` the contract's (`ttft`, `itl`, `goodput`),
+    `goodput` is by ITL statistic, `trends` are those of the measured window by name (none
+    where too few requests were measured to judge one).
+    """
+
+    settings: CellSettings
+    observed: Observed
+    verdict: Verdict
+    problems: tuple[Problem, ...]
+    clauses: Mapping[str, Clause]
+    counts: Mapping[str, int]
+    measures: Mapping[str, Measure]
+    goodput: Mapping[ItlStatistic, Goodput]
+    prompt: Lengths
+    output: Lengths
+    tokens: Tokens
+    throughput: Throughput
+    arrivals: Arrivals
+    client: Client
+    window: Window | None
+    trends: Mapping[str, Trend]
+    little: Little | None
+    bunching: Bunching
+
+    @property
+    def exit_code(self) -> int:
+        """The code that `bench` ends with: 7 unless valid, else 4, 5 or 0 by its clauses."""
+        verdicts = {clause.verdict for clause in self.clauses.values()}
+        if self.verdict != Verdict.VALID:
+            return _NOT_VALID
+        if "misses" in verdicts:
+            return _MISSES
+        return _INCONCLUSIVE if "inconclusive" in verdicts else _HOLDS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of `bench --json`."""
+        return _document(self)
+
+
+def _document(summary: CellSummary) -> dict[str, Any]:
     """Return the summary as JSON values; null is unknown or beyond the failures."""
     through, arrivals = summary.throughput, summary.arrivals
     latencies = {

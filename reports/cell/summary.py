@@ -5,90 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from reports.cell import checks
 from reports.cell.bunching import Bunching, bunching
 from reports.cell.clauses import Clause, percentile_clause, unseen_clause
-from reports.cell.distribution import Measure, measures
-from reports.cell.document import document
+from reports.cell.distribution import measures
+from reports.cell.document import CellSummary, Client
 from reports.cell.gaps import gap_clause
 from reports.cell.goodput import Goodput, compliant, goodput, goodput_clause, unseen_goodput
 from reports.cell.kept import Kept, is_unseen, kept
 from reports.cell.latency import Latencies, latencies, output_tokens
-from reports.cell.lengths import Lengths, length_problems, output_lengths, prompt_lengths
+from reports.cell.lengths import length_problems, output_lengths, prompt_lengths
 from reports.cell.problems import VERDICTS, Concern, Problem, Verdict
 from reports.cell.settings import ITL_STATISTICS, CellSettings, ItlStatistic, Observed
 from reports.cell.steady import Window, flights, trends, window_of
 from reports.cell.sums import request_counts, sum_problems
-from reports.cell.throughput import Throughput, Tokens, throughput, token_totals
+from reports.cell.throughput import throughput, token_totals
 from reports.cell.warnings import answer_warnings, run_warnings, statistic_warnings
 from reports.columns import RequestColumns
-from reports.stats.arrivals import Arrivals, arrivals
+from reports.stats.arrivals import arrivals
 from reports.stats.flight import Little, littles_law
 from reports.stats.trend import Trend
 
-_NOT_VALID, _MISSES, _INCONCLUSIVE, _HOLDS = 7, 4, 5, 0
 _ORDER: Final = tuple(Verdict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
-    """How the client bore the load, by its worst process, and how far the server was.
-
-    `rtt_share_of_ttft` is the median round trip over the median service TTFT.
-    """
-
-    send_lag_ms_p99: float | None
-    loop_lag_ms_p99: float | None
-    cpu_share: float | None
-    rtt_ms_p50: float | None
-    rtt_share_of_ttft: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellSummary:
-    """What one cell showed. Statistics are of measured requests, `counts` of all.
-
-    `measures` are latencies by name, `clauses` the contract's (`ttft`, `itl`, `goodput`),
-    `goodput` is by ITL statistic, `trends` are those of the measured window by name (none
-    where too few requests were measured to judge one).
-    """
-
-    settings: CellSettings
-    observed: Observed
-    verdict: Verdict
-    problems: tuple[Problem, ...]
-    clauses: Mapping[str, Clause]
-    counts: Mapping[str, int]
-    measures: Mapping[str, Measure]
-    goodput: Mapping[ItlStatistic, Goodput]
-    prompt: Lengths
-    output: Lengths
-    tokens: Tokens
-    throughput: Throughput
-    arrivals: Arrivals
-    client: Client
-    window: Window | None
-    trends: Mapping[str, Trend]
-    little: Little | None
-    bunching: Bunching
-
-    @property
-    def exit_code(self) -> int:
-        """The code that `bench` ends with: 7 unless valid, else 4, 5 or 0 by its clauses."""
-        verdicts = {clause.verdict for clause in self.clauses.values()}
-        if self.verdict != Verdict.VALID:
-            return _NOT_VALID
-        if "misses" in verdicts:
-            return _MISSES
-        return _INCONCLUSIVE if "inconclusive" in verdicts else _HOLDS
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object of `bench --json`."""
-        return document(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
