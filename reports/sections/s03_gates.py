@@ -6,6 +6,8 @@ from typing import Any
 
 from catalog.screen import Screen
 from catalog.verdict import Status, Verdict
+from reports.figures import memory
+from reports.figures.gathered import gathered
 from reports.number_words import number_phrase
 from reports.paper_tables import MEANING, gate_cell
 from reports.phrases import TAGS, decisive_basis, gate_name, percent
@@ -29,6 +31,7 @@ def section(report: Report) -> dict[str, Any] | None:
     if screen is None or not screen.candidates:
         return None
     return {
+        **gathered(report, memory),
         "matrix": _matrix(screen),
         "stopped": tuple(elimination(each) for each in not_passed(screen)),
         "explanations": tuple(_explanation(each) for each in screen.candidates),

@@ -7,12 +7,22 @@ import importlib
 import numpy as np
 import pytest
 
-from reports.figures import attainment, cost, forest, frontier, load_curve, tail, timeline
+from reports.figures import (
+    attainment,
+    cost,
+    forest,
+    frontier,
+    load_curve,
+    memory,
+    tail,
+    timeline,
+)
 from reports.figures.canvas import Drawing
 from reports.thin import Thin
 from tests.reports.runs import KINDS
 
-NAMES = ("frontier", "cost", "attainment", "load_curve", "tail", "timeline", "forest")
+MEASURED = ("frontier", "cost", "attainment", "load_curve", "tail", "timeline", "forest")
+NAMES = (*MEASURED, "memory")
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -29,7 +39,7 @@ def test_a_figure_is_drawn_or_says_why_not(report_of_kind, name, kind) -> None:
         assert found == module.MISSING
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MEASURED)
 def test_a_run_without_measurements_has_no_figure(report_of_kind, name) -> None:
     module = importlib.import_module(f"reports.figures.{name}")
 
@@ -138,3 +148,14 @@ def test_the_forest_keeps_the_words_of_the_decision(report_of_kind) -> None:
     assert [row.word for row in rows] == [each.word for each in report.decision.comparisons]
     assert "more comparisons are in the table" in forest.draw(rows).caption
     assert len(forest.draw(rows).table.rows) == len(rows)
+
+
+def test_memory_is_that_of_the_paper_and_names_the_tightest(report_of_kind) -> None:
+    stacks = {stack.name: stack for stack in memory.memory(report_of_kind("nothing measured"))}
+
+    assert stacks["D"].parts == pytest.approx((14.9575, 2.25, 3.5), abs=1e-4)
+    assert stacks["D"].memory == pytest.approx(22.494, abs=1e-3)
+    assert memory.finding(tuple(stacks.values())) == (
+        "D has least memory to spare: it needs 20.7 of 22.5 GiB per device, past the 90% that "
+        "it may use."
+    )
