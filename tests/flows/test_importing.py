@@ -115,6 +115,28 @@ def test_what_could_not_be_known_stands_among_the_threats(here: Path) -> None:
     assert any("client did not measure itself" in threat for threat in threats)
 
 
+def test_a_client_that_did_not_measure_itself_is_not_called_healthy(here: Path) -> None:
+    run = imported(here, "B=b.json", "C=c.json")
+
+    found = {c.verdict for c in run.checks.checks if c.id == "client-health"}
+    assert found == {"unknown"}
+
+
+def test_service_latencies_of_a_capped_rate_decide_nothing(here: Path) -> None:
+    text = CAMPAIGN.replace("concurrency: 4", "rate: 2/s\n  concurrency: 4")
+    (here / "theirs.yaml").write_text(text)
+    starts = np.cumsum(np.random.default_rng(7).exponential(0.5, 240)).tolist()
+    capped = result(15.0, 1, request_rate=2.0, start_times=starts, queue_times=None)
+    (here / "capped.json").write_text(json.dumps(capped))
+    run = imported(here, "B=capped.json")
+
+    cell = run.summary.candidate("B").cell("poisson-2-cap4")
+    assert cell.clauses["ttft"].verdict == "inconclusive"
+    assert cell.measures["service_ttft_p95_ms"].value > 0
+    assert run.decision.chosen is None
+    assert any(threat.startswith("service latency only") for threat in run.plan.threats)
+
+
 def test_an_imported_run_checks_and_is_never_signed(here: Path, capsys) -> None:
     run = imported(here, "B=b.json", "C=c.json")
 

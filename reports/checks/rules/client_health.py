@@ -32,8 +32,7 @@ def _seen(cell: Cell) -> Seen:
     fine = ", ".join(form.format(max(values)) for form, values in found.items() if values)
     if cell.problems(*_CONCERNS):
         return without_problems(cell, _CONCERNS, "")
-    return (
-        ("pass", f"at worst {fine}")
-        if fine
-        else ("unknown", "the client says nothing of itself")
-    )
+    if all(found.values()):
+        return "pass", f"at worst {fine}"
+    said = f", only {fine}" if fine else ""
+    return "unknown", f"the client does not say all of itself{said}"

@@ -61,9 +61,13 @@ def lists_of(requests: Requests, load: Load, *, is_service_only: bool) -> dict[s
     }
     sent = _sent_ns(requests)
     for index, at in enumerate(sent):
-        if requests.is_ok[index]:
-            for name, value in _answer(requests, index, at).items():
-                lists[name][index] = value
+        found = (
+            _answer(requests, index, at)
+            if requests.is_ok[index]
+            else _failure(requests, index, at)
+        )
+        for name, value in found.items():
+            lists[name][index] = value
     gaps = [g if ok else g[:0] for g, ok in zip(requests.gaps_s, requests.is_ok, strict=True)]
     chunks = [_chunk_tokens(requests, index) for index in range(len(requests))]
     return {
@@ -74,6 +78,8 @@ def lists_of(requests: Requests, load: Load, *, is_service_only: bool) -> dict[s
         "turn": [0] * len(requests),
         "phase": _phases(sent, load),
         "scheduled_ns": _scheduled_ns(requests, sent, load, is_service_only=is_service_only),
+        # the wait for a place ends with the send: the client's own delay is not told apart
+        "slot_free_ns": [*sent] if load.cap is not None else [None] * len(sent),
         "sent_ns": list(sent),
         "prompt_tokens_asked": requests.prompt_tokens.tolist(),
         "outcome": ["ok" if ok else "failed_in_band" for ok in requests.is_ok],
@@ -91,7 +97,7 @@ def lists_of(requests: Requests, load: Load, *, is_service_only: bool) -> dict[s
 
 
 _UNKNOWN: Final = (
-    "session", "slot_free_ns", "first_byte_ns", "first_answer_ns", "prompt_tokens",
+    "session", "first_byte_ns", "first_answer_ns", "prompt_tokens",
     "cached_tokens", "output_tokens_asked", "output_tokenized", "reasoning_tokens",
     "finish_reason", "http_status",
 )  # fmt: skip
@@ -117,6 +123,12 @@ def _answer(requests: Requests, index: int, sent_ns: int) -> dict[str, Any]:
         "output_chunks": len(gaps) + 1,
         "chunk_tokens_source": "estimate" if requests.is_estimated[index] else "usage",
     }
+
+
+def _failure(requests: Requests, index: int, sent_ns: int) -> dict[str, Any]:
+    """When one that failed ended, as far as the file says: at the earliest when it was sent."""
+    latency_s = 0.0 if requests.latency_s is None else float(requests.latency_s[index])
+    return {"done_ns": sent_ns + _ns(latency_s)}
 
 
 def _chunk_tokens(requests: Requests, index: int) -> list[float]:

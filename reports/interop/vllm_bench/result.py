@@ -209,5 +209,7 @@ def _notes(requests: Requests, load: Load, *, is_service_only: bool) -> Iterator
         yield "requests are due when the client took them up; its schedule is not in the file"
     if requests.is_estimated.any():
         yield "tokens per chunk are an estimate where an answer has fewer chunks than tokens"
+    if not requests.is_answered.all():
+        yield "when failed requests ended is not in the file: they count as short in flight"
     if not requests.is_ok[requests.is_answered].all():
         yield "answers without output tokens count as failed"

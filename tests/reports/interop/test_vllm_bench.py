@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.cell import CellSettings, Slo, summarise
-from reports.cell.latency import latencies
+from reports.cell.latency import latencies, send_lag_ms
 from reports.columns import NULL
 from reports.errors import ReportsError
 from reports.interop import reader, tools, writer
@@ -116,6 +116,25 @@ def test_what_failed_stays_with_its_reason_and_without_times_of_an_answer() -> N
     assert columns.error[3] == "Service Unavailable"
     assert columns.first_token_ns[3] == NULL
     assert columns.output_tokens[3] == NULL
+    assert columns.done_ns[3] == columns.sent_ns[3]  # at the earliest
+
+
+def test_the_wait_for_a_place_is_no_delay_of_the_client() -> None:
+    columns = columns_of(one())
+
+    assert set(send_lag_ms(columns)) == {0.0}
+    assert list(columns_of(one(max_concurrency=None)).slot_free_ns) == [NULL] * 5
+
+
+def test_the_sums_of_a_file_with_failures_add_up() -> None:
+    summary = summarise(
+        columns_of(one()),
+        CellSettings(
+            slo=Slo(ttft_ms=1000), arrival="poisson", offered_rate=2.0, planned_requests=5
+        ),
+    )
+
+    assert "sums do not add up" not in [each.concern.value for each in summary.problems]
 
 
 def test_failures_of_the_arrays_are_in_the_percentiles_with_failures() -> None:
