@@ -27,8 +27,8 @@ class Interrupted(Exception):
 class Interruption:
     """Whether the campaign was asked to end, by a signal or by a lane that had to."""
 
-    def __init__(self, owned: Callable[[], str] = lambda: "") -> None:
-        self._owned = owned
+    def __init__(self) -> None:
+        self._owned: Callable[[], str] = str
         self._why: str | None = None
         self._loads: dict[int, Callable[[], None]] = {}
         self._lock = threading.RLock()  # a handler runs inside whatever holds it
@@ -50,6 +50,10 @@ class Interruption:
                 self._why = why
                 for stop in tuple(self._loads.values()):
                     stop()
+
+    def tells(self, owned: Callable[[], str]) -> None:
+        """A second signal says what is owned: a machine by name, or nothing."""
+        self._owned = owned
 
     def check(self) -> None:
         """Return while nothing has asked for the end; else raise Interrupted."""

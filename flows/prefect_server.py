@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -80,8 +80,8 @@ class PrefectServer:
         self._record = home / f"server-{self._process.pid}.json"
         write_whole(self._record, json.dumps(_facts(self._process.pid)) + "\n")
 
-    def wait(self, limit_s: float = START_S) -> str:
-        """The address of its API, once it answers.
+    def wait(self, limit_s: float = START_S, look: Callable[[], None] = lambda: None) -> str:
+        """The address of its API, once it answers; ``look`` may give up the wait.
 
         Raises
         ------
@@ -90,6 +90,7 @@ class PrefectServer:
         """
         until_s = time.monotonic() + limit_s
         while time.monotonic() < until_s:
+            look()
             if self._process.poll() is not None:
                 raise self._failure(f"ended with code {self._process.returncode}")
             if _answers(f"{self.url}/health"):

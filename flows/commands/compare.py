@@ -52,9 +52,10 @@ def command(
 
     Ctrl-C ends it early, with machines given back and a report of what there is.
     """
-    from flows.compare import Options, compare  # noqa: PLC0415 - much is imported there
+    from flows.compare import compare  # noqa: PLC0415 - much is imported there
     from flows.compare_view import agreed, show_outcome  # noqa: PLC0415
     from flows.progress import progress_for  # noqa: PLC0415
+    from flows.taking_up import Options  # noqa: PLC0415
     from flows.underway import utc_now  # noqa: PLC0415
 
     outcome = compare(

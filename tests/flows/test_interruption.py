@@ -21,7 +21,8 @@ def test_the_first_signal_stops_the_loads_that_run(number):
 
 
 def test_the_second_signal_says_what_is_owned_and_raises_nothing(capfd):
-    interruption = Interruption(owned=lambda: "held: local (abc)")
+    interruption = Interruption()
+    interruption.tells(lambda: "held: local (abc)")
 
     with interruption.heard():
         os.kill(os.getpid(), signal.SIGINT)

@@ -1,0 +1,79 @@
+"""A rehearsal takes as long as the catalog's physics says, and no longer than it must."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+
+from catalog.facts import Facts
+from catalog.load import load_campaign, load_catalog
+from catalog.resolve import resolve
+from deploy_templates.registry import load_runtimes
+from flows.launch_plans import launch_of, request_of
+from flows.rehearsing import shortened, simulated, step_model
+from flows.run_plan import make_run_plan, rehearsed
+
+ROOT = Path(__file__).parents[2]
+CANONICAL = ROOT / "catalog" / "campaigns" / "canonical.yaml"
+TODAY = dt.datetime(2026, 8, 22, tzinfo=dt.UTC)
+
+
+@pytest.fixture(scope="module")
+def cases():
+    campaign, catalog = load_campaign(CANONICAL), load_catalog()
+    facts = Facts.of(campaign, catalog, load_runtimes(()), TODAY.date())
+    return {each.name: resolve(facts, each) for each in campaign.candidates}
+
+
+def test_a_step_reads_all_weights_at_the_assumed_bandwidth(cases):
+    step = step_model(cases["B"])
+
+    assert step.decode_base_ms == pytest.approx(15.0098e9 / 1550e9 * 1e3, rel=1e-4)
+    assert step.decode_per_context_token_ms == pytest.approx(131072 / 1550e9 * 1e3, rel=1e-4)
+    assert step.prefill_per_token_ms == pytest.approx(16.721e12 / 1024 / 200e12 * 1e3, rel=1e-3)
+
+
+def test_two_ranks_share_weights_cache_and_arithmetic(cases):
+    one, two = step_model(cases["B"]), step_model(cases["C"])
+
+    for name in ("decode_base_ms", "decode_per_context_token_ms", "prefill_per_token_ms"):
+        assert getattr(two, name) == pytest.approx(getattr(one, name) / 2)
+
+
+def test_the_engine_gets_its_physics_under_the_settings_that_its_plan_renders(cases):
+    campaign, catalog = rehearsed(load_campaign(CANONICAL)), load_catalog()
+    plan = launch_of(request_of(campaign, campaign.candidates[1], catalog))
+
+    finished = simulated("vllm", cases["B"])(plan)
+
+    settings = json.loads(finished.files["settings.json"])
+    assert settings["steps"]["decode_base_ms"] == step_model(cases["B"]).decode_base_ms
+    assert settings["lifecycle"] == {"while_loading": "refuse"}
+    assert settings["engine"]["max_model_len"] == 8192
+    assert settings["model"] == plan.served_model
+    assert finished.fingerprint != plan.fingerprint
+
+
+def test_a_machine_that_the_catalog_does_not_know_has_no_physics():
+    campaign, catalog = load_campaign(CANONICAL.with_name("local.yaml")), load_catalog()
+    facts = Facts.of(campaign, catalog, load_runtimes(()), TODAY.date())
+
+    assert step_model(resolve(facts, campaign.candidates[0])) is None
+
+
+def test_every_load_is_rehearsed_with_twenty_requests_and_three_launches():
+    campaign = load_campaign(CANONICAL)
+    whole = make_run_plan(
+        campaign, CANONICAL.read_bytes(), load_catalog(), now=TODAY, run="r", rehearsal=True
+    )
+
+    short = shortened(whole)
+
+    assert short.matrix.load_points == whole.matrix.load_points
+    assert (short.matrix.requests, short.matrix.replications) == (20, 3)
+    assert short.matrix.decision_duration_s is None
+    assert len(short.order) == 3 * 2
+    assert sum(i.high_s for i in short.estimate) < sum(i.high_s for i in whole.estimate) / 5

@@ -1,0 +1,197 @@
+"""A campaign's steps without Prefect, on simulated engines: launch, cells, death, search."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+import time
+
+import pytest
+import yaml
+
+from flows import opening, searching, visiting
+from flows.compare import surroundings
+from flows.errors import BudgetStop, LaunchError, NothingSurvives, UsageError
+from flows.interruption import Interrupted
+from flows.measure import measure_replication
+from flows.progress import Progress
+from flows.provision import acquire, describe, release
+from flows.taking_up import Options, taken_up
+from flows.underway import utc_now
+from reports.run.ledger_file import read_ledger
+from reports.run.read import read_run
+
+pytestmark = pytest.mark.e2e
+
+CAMPAIGN = {
+    "schema_version": 1,
+    "name": "steps",
+    "contract": {
+        "model": "tiny-llama-19m",
+        "prompt_tokens": 16,
+        "output_tokens": 8,
+        "concurrency": 2,
+        "slo": {"ttft": "2000 ms", "itl": "500 ms"},
+    },
+    "candidates": [
+        {"name": "a", "host": "local", "runtime": "rehearsal", "settings": {"max_sequences": 2}}
+    ],
+    "matrix": {
+        "concurrency": [2],
+        "requests": 20,
+        "warmup": "fixed",
+        "warmup_requests": 2,
+        "replications": 2,
+    },
+    "screening": {"unknown": "measure"},
+    "exploratory": True,
+}
+
+
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """Begins a campaign; what is changed is laid over the plain one."""
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "RUNOFF_HOME": str(tmp_path), "RUNOFF_LOCKS": str(tmp_path)}
+
+    def begin(*, matrix=None, ask=lambda _plan: False, **changed):
+        document = {**CAMPAIGN, **changed, "matrix": {**CAMPAIGN["matrix"], **(matrix or {})}}
+        file = tmp_path / "steps.yaml"
+        file.write_text(yaml.safe_dump(document))
+        around = surroundings(environment, Progress(io.StringIO(), utc_now))
+        return taken_up(Options(campaign=file), around, ask)
+
+    return begin
+
+
+def names(work):
+    return [entry["event"] for entry in read_ledger(work.store.folder.file("ledger.jsonl"))]
+
+
+def ready(work):
+    describe(work, "local", acquire(work, "local"))
+    opening.make_ready(work, "a")
+    return work.plan.order[0]
+
+
+def test_one_launch_leaves_its_cell_its_machine_and_its_ledger(begun):
+    with begun() as work:
+        visit = ready(work)
+        ((position, point),) = visiting.todo(work, visit)
+        serving = visiting.serve(work, visit)
+        pointer = measure_replication(work, serving, visit, point, position)
+        visiting.stop(work, serving, visit, None)
+        release(work)
+
+        (cell,) = read_run(work.store.folder.path).cells
+        assert cell.file.basis == "simulation"
+        assert cell.file.launch == "a-0"
+        assert cell.file.foreign["cpus"] >= 1
+        assert pointer.path == f"cells/{cell.name.folder}/0.cell.json"
+        assert visiting.todo(work, visit) == ()
+        assert names(work) == [
+            *("acquiring", "acquired", "ready", "launching", "launched", "measuring"),
+            *("measured", "spent", "stopped", "releasing", "released", "spent"),
+        ]
+
+
+def test_a_server_that_dies_under_load_costs_the_cell_with_the_reason(begun):
+    with begun(matrix={"requests": 2000}) as work:
+        visit = ready(work)
+        serving = visiting.serve(work, visit)
+        threading.Timer(1.0, os.kill, (serving.running.pid, signal.SIGKILL)).start()
+        began_s = time.monotonic()
+
+        with pytest.raises(LaunchError, match="SIGKILL") as died:
+            measure_replication(work, serving, visit, "closed-2", 0)
+        visiting.stop(work, serving, visit, died.value)
+        visiting.lose(work, visit, died.value)
+
+        assert time.monotonic() - began_s < 20
+        assert names(work)[-4:] == ["discarded", "launch-failed", "stopped", "skipped"]
+        assert "SIGKILL" in work.attempts(visit, "closed-2")[0]
+        assert not work.is_given_up("a")
+        work.learn_launch("a", died.value)
+        assert work.is_given_up("a")
+        release(work)
+
+
+def test_an_interruption_under_load_discards_the_cell_and_stops_the_load(begun):
+    with begun(matrix={"requests": 2000}) as work:
+        visit = ready(work)
+        serving = visiting.serve(work, visit)
+        threading.Timer(1.0, work.interruption.ask, ("SIGINT",)).start()
+
+        with pytest.raises(Interrupted):
+            measure_replication(work, serving, visit, "closed-2", 0)
+        visiting.stop(work, serving, visit, None)
+
+        assert names(work)[-2:] == ["discarded", "stopped"]
+        release(work)
+
+
+def test_a_step_beyond_the_budget_is_not_begun(begun):
+    with begun(budget={"hours": 0.001}) as work:
+        visit = ready(work)
+
+        with pytest.raises(BudgetStop, match="a launch of a"):
+            visiting.afford(work, visit, "closed-2")
+        release(work)
+
+
+def test_the_highest_rate_is_searched_apart_and_its_ends_are_to_be_proven(begun):
+    with begun(matrix={"rates": "search", "requests": 60}) as work:
+        visit = ready(work)
+        assert work.needs_search("a")
+        launch = searching.search_visit(work, "a")
+        searching.begin_search(work, "a")
+        serving = visiting.serve(work, launch)
+        guess = searching.guess(work, serving, "a")
+        tried = searching.try_rate(work, serving, "a", round(guess / 2))
+        proof = searching.end_search(work, "a", [tried])
+        visiting.stop(work, serving, launch, None)
+        release(work)
+
+        folder = work.store.folder.path
+        assert guess > 10
+        assert (folder / tried.records).exists()
+        assert (folder / "search" / "a" / "launch" / "launch.json").exists()
+        assert not work.needs_search("a")
+        assert work.points(visit) == ("closed-2", *proof)
+        assert read_run(folder).cells == ()
+
+
+def test_who_is_voted_out_is_not_measured(begun):
+    voted_out = {**CAMPAIGN["candidates"][0], "device": "nvidia-l4", "host": None}
+    voted_out = {**voted_out, "device_count": 3, "tensor_parallel": 3}
+
+    with (
+        pytest.raises(NothingSurvives, match="rejected on paper"),
+        begun(candidates=[voted_out]),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"), [({}, "nothing limits the cost"), ({"usd": 5}, "nobody agreed to pay")]
+)
+def test_machines_are_not_rented_without_a_budget_and_a_yes(begun, budget, said):
+    rented = {
+        "name": "B",
+        "offer": "aws/p4de.24xlarge",
+        "runtime": "vllm",
+        "version": "0.6.3",
+        "checkpoint": "hub",
+    }
+
+    with (
+        pytest.raises(UsageError, match=said),
+        begun(
+            candidates=[rented],
+            budget=budget,
+            screening={"unlikely": "measure", "unknown": "measure"},
+        ),
+    ):
+        pass
