@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from catalog.errors import CatalogError
@@ -94,6 +96,18 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
 
 
+def _parquet(path: Path) -> None:
+    """Records are read whole; of other tables it is enough that they are some."""
+    if path.stem.isdecimal():
+        read_records(path)
+        return
+    try:
+        pq.read_metadata(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        seen = str(error).splitlines()[0]
+        raise ReportsError(str(path), f"it is no Parquet file: {seen}", "Restore it") from error
+
+
 def _launch_plan(path: Path) -> None:
     try:
         read_launch_plan(path.read_text(encoding="utf-8"), str(path))
@@ -110,6 +124,5 @@ _READERS: Final[dict[str, Callable[[Path], object]]] = {
     "launch/*/*/launch.json": _object,
     "cells/*/*.client.json": _object,
     "cells/*/*.server.json": _object,
-    "cells/*/[0-9].parquet": read_records,
-    "cells/*/[0-9][0-9].parquet": read_records,
+    "cells/*/*.parquet": _parquet,
 }

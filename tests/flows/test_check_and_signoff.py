@@ -224,6 +224,17 @@ def test_a_file_that_is_not_what_its_name_says_is_told_behind_a_new_manifest(
     assert ("files", name) in failures(small)
 
 
+@pytest.mark.parametrize("ending", ["parquet", "telemetry.parquet"])
+def test_a_table_that_is_none_is_told_behind_a_new_manifest(
+    small: RunFolder, ending: str
+) -> None:
+    cell = next(small.path.glob("cells/B--*"))
+    (cell / f"0.{ending}").write_bytes(b"PAR1 is how it begins")
+    write_manifest(small)
+
+    assert ("files", f"cells/{cell.name}/0.{ending}") in failures(small)
+
+
 def test_an_evidence_check_that_decides_and_fails_ends_with_7(small: RunFolder) -> None:
     checks = read_run(small.path).checks
     (first, *rest) = checks.checks
