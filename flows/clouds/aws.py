@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from flows.amazon.acquiring import PREFIX
 from flows.amazon.api import NO_ANSWER, NO_CREDENTIALS, ApiError
 from flows.amazon.driver import REGIONS, Amazon
+from flows.amazon.refusals import kind_of
 from flows.bench.endpoint import is_loopback
 from flows.bench.http import LOOPBACK_ONLY, get
 from flows.clouds.protocol import Site
@@ -67,7 +69,18 @@ def configured(site: Site) -> bool:
 
 def connect(site: Site) -> Amazon:
     """The driver, with credentials from where the AWS command line finds them."""
-    return Amazon(site=site, api=Boto(site.environment), ask=_asked)
+    told = {
+        name: value
+        for name, value in site.environment.items()
+        if name.startswith("AWS_") or name == LOOPBACK_ONLY
+    }
+    return Amazon(site=site, api=_boto(tuple(sorted(told.items()))), ask=_asked)
+
+
+@lru_cache(maxsize=4)
+def _boto(environment: tuple[tuple[str, str], ...]) -> Boto:
+    """One set of connections for all hosts: the library takes a second to make each anew."""
+    return Boto(dict(environment))
 
 
 class Boto:
@@ -108,7 +121,10 @@ class Boto:
             code, message = type(error).__name__, str(error)
         else:
             return answer
-        raise ApiError(operation, region, code, message) from None
+        refusal = ApiError(operation, region, code, message)
+        if kind_of(refusal) == "credentials":
+            self._forget()  # they may be renewed on disk: the next call reads them again
+        raise refusal from None
 
     def region(self) -> str | None:
         """The region of the user's own configuration."""
@@ -119,6 +135,11 @@ class Boto:
         except BotoCoreError:
             return None
         return found
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._clients.clear()
+            self._opened = None
 
     def _session(self) -> boto3.Session:
         with self._lock:

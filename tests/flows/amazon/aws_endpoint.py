@@ -24,9 +24,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-UBUNTU = "ami-785db401"  # one of moto's own: Ubuntu 16.04, x86_64, 15 GB
+IMAGES = Path(__file__).parent / "images.json"  # moto's own are a thousand, of 2017
+UBUNTU, ARM, NOBODYS = "ami-0a00000000000d111", "ami-0a00000000000a641", "ami-0a0000000000a11e1"
 _ENDING = ("TerminateInstances", "DeleteKeyPair", "DeleteSecurityGroup", "DeleteVolume")
 MAKING = (
     "CreateSecurityGroup",
@@ -90,6 +92,7 @@ class World:
     tokens: dict[str, tuple[str, bytes, str]] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
     rewrite: Callable[[str, bytes], bytes] = lambda action, body: body
+    without: tuple[str, ...] = ()  # parameters that moto is not told of
 
     def actions(self) -> list[str]:
         return [each.action for each in self.seen]
@@ -205,7 +208,7 @@ class Proxy(ThreadingHTTPServer):
 
     def _by_token(self, body: bytes, parameters: dict[str, str]) -> bytes:
         """moto knows no filter by client token: ask for the instance that it got instead."""
-        changed = dict(parameters)
+        changed = {k: v for k, v in parameters.items() if k not in self.world.without}
         for name, value in parameters.items():
             if value == "client-token" and name.startswith("Filter"):
                 token = parameters[name.replace("Name", "Value.1")]
@@ -305,6 +308,7 @@ def running_aws() -> Iterator[Proxy]:
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, "MOTO_AMIS_PATH": str(IMAGES)},
     )
     proxy = Proxy(port)
     thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05})

@@ -12,7 +12,14 @@ import yaml
 
 from flows.clouds.protocol import machine_from_json
 from flows.errors import ExitCode, InfrastructureError, StillBilled, UsageError
-from tests.flows.amazon.aws_endpoint import Fault, price_list, spot_history
+from tests.flows.amazon.aws_endpoint import (
+    ARM,
+    NOBODYS,
+    UBUNTU,
+    Fault,
+    price_list,
+    spot_history,
+)
 from tests.flows.amazon.conftest import CALLER, EXPIRES, NOW, STATED, left_in, order
 
 pytestmark = pytest.mark.e2e
@@ -105,8 +112,8 @@ def test_the_machine_is_entered_with_a_key_of_its_own_and_proves_itself(
 def test_the_image_is_pinned_by_id_and_name(driver, ledger):
     noted = driver.acquire(order(), ledger).noted
 
-    assert noted["image"] == "ami-785db401"
-    assert noted["image_name"].startswith("ubuntu/images/")
+    assert noted["image"] == UBUNTU
+    assert noted["image_name"].startswith("Deep Learning Base OSS Nvidia")
     assert noted["image_parameter"].startswith("/aws/service/deeplearning/ami/x86_64/")
 
 
@@ -132,17 +139,11 @@ def test_the_image_is_pinned_by_id_and_name(driver, ledger):
     ],
 )
 def test_the_image_fits_the_processor_and_the_devices(
-    driver_with, world, ledger, ec2, offer, image, parameter
+    driver_with, world, ledger, offer, image, parameter
 ):
-    arm = next(
-        each
-        for each in ec2.describe_images(Owners=["amazon"])["Images"]
-        if each["Architecture"] == "arm64" and "ami" in each["ImageId"]
-    )
-    if "m7g" in offer:
-        world.answers["GetParameter"]["Parameter"]["Value"] = arm["ImageId"]
+    world.answers["GetParameter"]["Parameter"]["Value"] = ARM if "m7g" in offer else UBUNTU
 
-    driver_with(image=image, user="ubuntu").acquire(order(offer), ledger)
+    driver_with(image=image).acquire(order(offer), ledger)
 
     (seen,) = [each for each in world.seen if each.action == "GetParameter"]
     assert f'"{parameter}'.encode() in seen.raw.replace(b": ", b":").replace(b'\\"', b'"')
@@ -150,9 +151,19 @@ def test_the_image_fits_the_processor_and_the_devices(
 
 def test_an_image_for_another_processor_is_refused(driver_with, ledger, ec2):
     with pytest.raises(UsageError, match="it is for x86_64, m7g.large is arm64"):
-        driver_with(image="ami-785db401").acquire(order("aws/m7g.large"), ledger)
+        driver_with(image=UBUNTU).acquire(order("aws/m7g.large"), ledger)
 
     assert left_in(ec2) == {}
+
+
+def test_an_image_says_who_logs_in_or_the_file_must(driver_with, ledger):
+    with pytest.raises(UsageError, match="nobody knows who logs in to 'an image of somebody'"):
+        driver_with(image=NOBODYS).acquire(order(), ledger)
+
+    stated = driver_with(image=NOBODYS, user="eve").acquire(order(), ledger)
+    assert stated.login.user == "eve"
+    arm = driver_with(image=ARM).acquire(order("aws/m7g.large"), ledger)
+    assert arm.login.user == "ec2-user"
 
 
 def test_what_a_company_requires_is_used_and_never_removed(
@@ -161,14 +172,15 @@ def test_what_a_company_requires_is_used_and_never_removed(
     subnet = ec2.describe_subnets()["Subnets"][0]
     group = ec2.create_security_group(GroupName="ours", Description="d", VpcId=subnet["VpcId"])
     ec2.create_key_pair(KeyName="ada")
+    world.without = ("IamInstanceProfile.Arn",)  # moto would look for it
     driver = driver_with(
         caller=None,
-        image="ami-785db401",
+        image=UBUNTU,
         subnets=[subnet["SubnetId"]],
         security_groups=[group["GroupId"]],
         key_name="ada",
         key_file=str(tmp_path / "ada.pem"),
-        instance_profile="bench",
+        instance_profile="arn:aws:iam::123456789012:instance-profile/bench",
         kms_key="alias/disks",
         address="private",
         disk="200 GiB",
@@ -183,7 +195,7 @@ def test_what_a_company_requires_is_used_and_never_removed(
     assert asked["NetworkInterface.1.SubnetId"] == subnet["SubnetId"]
     assert asked["NetworkInterface.1.SecurityGroupId.1"] == group["GroupId"]
     assert asked["NetworkInterface.1.AssociatePublicIpAddress"] == "false"
-    assert asked["IamInstanceProfile.Name"] == "bench"
+    assert asked["IamInstanceProfile.Arn"].endswith("instance-profile/bench")
     assert asked["BlockDeviceMapping.1.Ebs.KmsKeyId"] == "alias/disks"
     assert asked["BlockDeviceMapping.1.Ebs.VolumeSize"] == "200"
     assert asked["BlockDeviceMapping.1.Ebs.Throughput"] == "500"
