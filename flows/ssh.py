@@ -49,7 +49,7 @@ _WEAK: Final = {
     "pubkeys": ["ssh-rsa", "ssh-dss"],
     "kex": ["diffie-hellman-group1-sha1", "diffie-hellman-group14-sha1"],
 }
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its errors reach us as such
+logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # its errors reach us as such
 
 
 def login_of(name: str, environment: Mapping[str, str]) -> Login:

@@ -12,6 +12,7 @@ from flows.launch import child as process
 from flows.launch.ask import Address
 from flows.launch.clock import Clock, SystemClock
 from flows.launch.ending import KILL, end
+from flows.launch.facts import LaunchFacts
 from flows.launch.guard import Guard
 from flows.launch.launched import Launched
 from flows.launch.layout import LOG_NAME, environment_of, inherited, lay_out
@@ -72,20 +73,21 @@ def launch(
     require_free(plan.host, plan.port, f"launch of {plan.name!r}")
     limit = plan.readiness.limit_s if limit_s is None else limit_s
     session = _started(plan, folder, environment, secrets=hidden, clock=clock, venv=installed)
-    return brought_up(session, address, limit_s=limit, progress=progress)
+    facts = brought_up(session, address, limit_s=limit, progress=progress)
+    return Running(session, facts, address)
 
 
 def brought_up(
     session: Launched, address: Address, *, limit_s: float, progress: Tell
-) -> Running:
-    """The started server once it has generated a token; nothing of it is left where not."""
+) -> LaunchFacts:
+    """What the started server has shown once it is ready; nothing of it is left where not."""
     try:
         session.record("starting")
         facts = Start(session=session, address=address, limit_s=limit_s, tell=progress).facts()
         session.record("ready", **facts.to_json())
     except BaseException as error:  # noqa: BLE001 - nothing of it may be left, whatever came
         raise _given_up(session, error) from None
-    return Running(session, facts, address)
+    return facts
 
 
 def _started(

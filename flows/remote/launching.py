@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from flows.errors import LaunchError
 from flows.launch.ask import Address
 from flows.launch.clock import Clock, SystemClock
 from flows.launch.ending import steps
-from flows.launch.facts import Stopped
+from flows.launch.facts import LaunchFacts, Stopped
 from flows.launch.install import Installed
 from flows.launch.launched import Launched, Leader
 from flows.launch.layout import ENVIRONMENT_NAME, LOG_NAME, environment_of, lay_out
@@ -30,6 +30,7 @@ from flows.remote.clock import Offset
 from flows.remote.host import RemoteHost
 from flows.remote.job import RemoteJob, begin
 from flows.remote.lost import HostLostError
+from flows.remote.place import RemotePlace
 from flows.remote.tunnel import Tunnel
 
 _QUICK_LOOK_NS: Final = 100_000_000  # while it starts
@@ -203,6 +204,25 @@ class RemoteSession(Launched):
             return str(mirror)
 
 
+class RemoteRunning(Running):
+    """A server on a host; its ``url`` is that of a tunnel, for control and never for load."""
+
+    def __init__(self, session: RemoteSession, facts: LaunchFacts, address: Address) -> None:
+        super().__init__(session, facts, address)
+        self._remote = session
+
+    def place(self, cpus: Sequence[int] = ()) -> RemotePlace:
+        """The host as the place of this server's load, held to these CPUs (none: all)."""
+        session = self._remote
+        plan = session.plan
+        return RemotePlace(
+            login=session.host.login,
+            addresses={self.url: f"http://{plan.host}:{plan.port}"},
+            server=session.job.folder,
+            cpus=tuple(cpus),
+        )
+
+
 def remote_launch(
     host: RemoteHost,
     plan: LaunchPlan,
@@ -216,7 +236,7 @@ def remote_launch(
     limit_s: float | None = None,
     installed: Installed | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Running:
+) -> RemoteRunning:
     """Start the planned server on a host and wait until it has generated a token.
 
     Parameters
@@ -243,7 +263,8 @@ def remote_launch(
     session = _started(host, plan, folder, name, secrets=hidden, clock=clock, put=installed)
     address = Address(host="127.0.0.1", port=session.tunnel.port, headers=headers or {})
     limit = plan.readiness.limit_s if limit_s is None else limit_s
-    return brought_up(session, address, limit_s=limit, progress=progress)
+    facts = brought_up(session, address, limit_s=limit, progress=progress)
+    return RemoteRunning(session, facts, address)
 
 
 def _started(
