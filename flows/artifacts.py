@@ -36,7 +36,9 @@ async def show_gates(work: Underway) -> None:
 
 
 async def show_progress(work: Underway) -> None:
-    """The share of all cells that are kept; made once, then brought up to date."""
+    """The share of all cells that are kept, for those who look on: at a server of theirs."""
+    if not work.around.has_shared_server:
+        return
     percent, key = work.progress.percent, _key(work, "cells")
     known = _PROGRESS.get(work.plan.run)
     if known is None:

@@ -13,15 +13,16 @@ the start and the end of a measuring task nothing here calls Prefect.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from functools import partial
-from typing import Any, Final
+from functools import wraps
+from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.context import TaskRunContext
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Cancelled, Completed
 
@@ -37,7 +38,25 @@ from reports.run.plan_file import Visit
 from reports.run.search_file import Try
 
 _UNDERWAY: ContextVar[Underway] = ContextVar("underway")
-_step: Final = partial(task, cache_policy=NO_CACHE, persist_result=False)
+_TAGS: ContextVar[tuple[str, ...]] = ContextVar("tags", default=())
+
+
+def _step(function: Callable[..., Awaitable[Any]]) -> Any:
+    """The function as a task that tags its run once it has begun.
+
+    A task that has tags before makes Prefect ask its server for each set of them whether it
+    is limited, with a thread and a client that stay: up to two seconds before a cell.
+    """
+
+    @task(cache_policy=NO_CACHE, persist_result=False)
+    @wraps(function)
+    async def tagged(*given: Any) -> Any:
+        context = TaskRunContext.get()
+        if context is not None:
+            context.task_run.tags = list(_TAGS.get())
+        return await function(*given)
+
+    return tagged
 
 
 def run_campaign(work: Underway) -> None:
@@ -122,7 +141,7 @@ async def _visited(work: Underway, visit: Visit) -> None:
             name = f"{visit.candidate} {point} {visit.replication}"
             tags = {**_who(visit), "load": point, "key": work.cell(visit, point).key}
             await _named(measured, name, **tags)(serving, visit, point, position)
-            await artifacts.show_progress(work)
+    await artifacts.show_progress(work)
 
 
 @asynccontextmanager
@@ -254,5 +273,5 @@ def _who(visit: Visit) -> dict[str, str]:
 
 def _named(step: Any, name: str, **tags: str) -> Any:
     """The task under a name and tags of its own, by which it is found in the UI."""
-    texts = [f"{key}:{text}" for key, text in tags.items()]
-    return step.with_options(task_run_name=name, tags=texts)
+    _TAGS.set(tuple(f"{key}:{text}" for key, text in tags.items()))
+    return step.with_options(task_run_name=name)
