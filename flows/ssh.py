@@ -440,7 +440,7 @@ def _offered(login: Login, seen: list[str]) -> Iterator[tuple[str, paramiko.PKey
             continue
         try:
             key = paramiko.PKey.from_path(path)
-        except paramiko.PasswordRequiredException:
+        except (paramiko.PasswordRequiredException, TypeError):  # the latter by cryptography
             seen.append(f"{path}: it is locked; unlock it with ssh-add")
             continue
         except (paramiko.SSHException, ValueError, OSError) as error:

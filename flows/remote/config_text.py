@@ -11,11 +11,14 @@ from typing import Final
 from flows.errors import UsageError
 
 _INCLUDE: Final = re.compile(r"^\s*include[\s=]+(?P<names>.+)$", re.IGNORECASE)
+_HOME: Final = re.compile(r"(?<=[\s=\"])~(?=/)")
 _DEEPEST: Final = 16
 
 
 def config_text(path: Path, home: Path, depth: int = 0) -> str:
     """The file's text; each ``Include`` is replaced by what it names, relative to ``.ssh``.
+
+    ``~`` is ``home``, whatever the process's own environment says.
 
     Raises
     ------
@@ -34,13 +37,13 @@ def config_text(path: Path, home: Path, depth: int = 0) -> str:
 
 
 def _expanded(lines: list[str], home: Path, depth: int) -> Iterator[str]:
-    for line in lines:
+    for each in lines:
+        line = _HOME.sub(lambda _: str(home), each)
         found = _INCLUDE.match(line)
         if found is None:
             yield line
             continue
         for name in shlex.split(found["names"], comments=True):
-            pattern = Path(name.replace("~", str(home), 1) if name.startswith("~") else name)
-            place = pattern if pattern.is_absolute() else home / ".ssh" / pattern
-            for each in sorted(Path("/").glob(str(place.relative_to("/")))):
-                yield config_text(each, home, depth + 1)
+            place = home / ".ssh" / name
+            for path in sorted(Path("/").glob(str(place.relative_to("/")))):
+                yield config_text(path, home, depth + 1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from flows.remote.host import RemoteHost
+from flows.ssh import Connection, connect
 from tests.conftest import refuse_or_skip
 from tests.flows.remote.hosts import FarHost, Network, Proxy, SshHost, end_all_below, missing
 
@@ -84,3 +87,41 @@ def remote() -> Iterator[Callable[..., RemoteHost]]:
     yield open_
     for each in made:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def shared_host(tmp_path_factory: pytest.TempPathFactory, ssh_keys: Path) -> Iterator[SshHost]:
+    """One host for all tests that leave it as it was."""
+    host = SshHost(tmp_path_factory.mktemp("shared") / "host", ssh_keys)
+    host.start()
+    yield host
+    host.stop()
+    end_all_below(host.folder)
+
+
+@pytest.fixture(scope="session")
+def box(shared_host: SshHost) -> Iterator[RemoteHost]:
+    """That host, connected and equipped."""
+    with RemoteHost(shared_host.login()) as host:
+        yield host
+
+
+@pytest.fixture
+def connection(shared_host: SshHost) -> Iterator[Connection]:
+    with connect(shared_host.login()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if (
+        os.getuid() != 0
+        or subprocess.run(words, check=False, capture_output=True).returncode != 0
+    ):
+        pytest.skip("only root can mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)

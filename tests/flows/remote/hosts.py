@@ -69,6 +69,7 @@ class SshHost:
     keys: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     has_own_network: bool = False
+    root_at: Path | None = None
     port: int = field(default_factory=free_port)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -96,7 +97,7 @@ class SshHost:
     @property
     def root(self) -> Path:
         """Where runoff keeps its things there."""
-        return self.folder / "runoff"
+        return self.root_at or self.folder / "runoff"
 
     def login(self, **changes: object) -> Login:
         words = {
