@@ -103,6 +103,7 @@ class World:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: two would wait for each other
     server: Proxy
 
     def do_POST(self) -> None:
@@ -118,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, format: str, *words: object) -> None:
+    def log_message(self, *words: object) -> None:
         pass
 
 

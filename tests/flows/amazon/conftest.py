@@ -12,15 +12,14 @@ import boto3
 import pytest
 
 from catalog.quantity import Basis, Quantity
-from catalog.schema import Campaign
 from flows.amazon.driver import Amazon
 from flows.clouds import aws
 from flows.clouds.protocol import Order, Site
 from tests.flows.amazon.aws_endpoint import Proxy, World, running_aws
+from tests.flows.amazon.campaigns import campaign_with
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 EXPIRES = NOW + dt.timedelta(hours=2)
-CALLER = "203.0.113.7/32"
 STATED = Quantity(value=0.99, unit="USD/h", basis=Basis.ASSUMPTION, source="the catalog")
 
 
@@ -46,22 +45,6 @@ def environment(endpoint: Proxy, tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path),
         "USER": "ada",
     }
-
-
-def campaign_with(**aws_keys: Any) -> Campaign:
-    return Campaign.model_validate(
-        {
-            "schema_version": 1,
-            "name": "a",
-            "contract": {
-                "model": "m",
-                "prompt_tokens": 8,
-                "output_tokens": 8,
-                "concurrency": 1,
-            },
-            "aws": {"caller": CALLER, "patience": "1 s", **aws_keys},
-        }
-    )
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import os
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -20,7 +20,8 @@ from tests.flows.amazon.aws_endpoint import (
     price_list,
     spot_history,
 )
-from tests.flows.amazon.conftest import CALLER, EXPIRES, NOW, STATED, left_in, order
+from tests.flows.amazon.campaigns import CALLER
+from tests.flows.amazon.conftest import EXPIRES, NOW, STATED, Ledger, left_in, order
 
 pytestmark = pytest.mark.e2e
 
@@ -100,13 +101,13 @@ def test_the_machine_is_entered_with_a_key_of_its_own_and_proves_itself(
     user_data = base64.b64decode(run_instances(world)["UserData"]).decode()
     told = yaml.safe_load(user_data)
     assert login.user == "ubuntu"
-    assert os.stat(login.key).st_mode & 0o777 == 0o600
+    assert Path(login.key).stat().st_mode & 0o777 == 0o600
     assert login.key.startswith(str(tmp_path))
     assert login.host_keys == (told["ssh_keys"]["ed25519_public"],)
     (imported,) = world.parameters("ImportKeyPair")
     assert base64.b64decode(imported["PublicKeyMaterial"]).startswith(b"ssh-ed25519 ")
     driver.release(machine, ledger)
-    assert not os.path.exists(login.key)
+    assert not Path(login.key).exists()
 
 
 def test_the_image_is_pinned_by_id_and_name(driver, ledger):
@@ -139,18 +140,18 @@ def test_the_image_is_pinned_by_id_and_name(driver, ledger):
     ],
 )
 def test_the_image_fits_the_processor_and_the_devices(
-    driver_with, world, ledger, offer, image, parameter
+    driver_with, world, offer, image, parameter
 ):
     world.answers["GetParameter"]["Parameter"]["Value"] = ARM if "m7g" in offer else UBUNTU
 
-    driver_with(image=image).acquire(order(offer), ledger)
+    driver_with(image=image).acquire(order(offer), Ledger())
 
     (seen,) = [each for each in world.seen if each.action == "GetParameter"]
     assert f'"{parameter}'.encode() in seen.raw.replace(b": ", b":").replace(b'\\"', b'"')
 
 
 def test_an_image_for_another_processor_is_refused(driver_with, ledger, ec2):
-    with pytest.raises(UsageError, match="it is for x86_64, m7g.large is arm64"):
+    with pytest.raises(UsageError, match=r"it is for x86_64, m7g\.large is arm64"):
         driver_with(image=UBUNTU).acquire(order("aws/m7g.large"), ledger)
 
     assert left_in(ec2) == {}
@@ -294,7 +295,7 @@ def test_where_no_zone_has_room_all_are_named_and_nothing_stays(
 ):
     world.faults = [Fault("RunInstances", "InsufficientInstanceCapacity")]
 
-    with pytest.raises(InfrastructureError, match="no zone gave out g6.xlarge") as told:
+    with pytest.raises(InfrastructureError, match=r"no zone gave out g6\.xlarge") as told:
         driver_with(zones=["us-east-1b", "us-east-1c"]).acquire(order(), ledger)
 
     assert "us-east-1b: InsufficientInstanceCapacity, us-east-1c" in told.value.seen
@@ -399,7 +400,7 @@ def test_credentials_that_expire_before_the_launch_is_known_are_told_as_money(
         Fault("*", "ExpiredToken", only=lambda asked: bool(world.tokens)),
     ]
 
-    with pytest.raises(StillBilled, match="a machine for aws-g6.xlarge may still be billed"):
+    with pytest.raises(StillBilled, match=r"a machine for aws-g6\.xlarge may still be billed"):
         driver.acquire(order(), ledger)
 
 
@@ -538,7 +539,7 @@ def test_keys_and_group_stay_until_the_runs_last_machine_is_released(driver, led
 
     driver.release(first, ledger)
 
-    assert os.path.exists(second.login.key)
+    assert Path(second.login.key).exists()
     assert set(left_in(ec2)) == {"instances", "volumes", "keys", "groups"}
     driver.release(second, ledger)
     assert left_in(ec2) == {}

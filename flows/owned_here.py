@@ -1,0 +1,119 @@
+"""Looking at every cloud and every ledger for what is ours, and removing it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from flows.clouds import Cloud, all_clouds
+from flows.clouds.protocol import Driver, Machine, Owned, Record, Site
+from flows.errors import RunoffError
+from flows.owned import Holding, holdings, released, unreleased
+from flows.store.ledger import Ledger
+from reports.errors import ReportsError
+from reports.run import layout
+from reports.run.ledger_file import read_ledger
+
+LEDGER: Final = "machines.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was found, with what could not be asked or read and why."""
+
+    holdings: tuple[Holding, ...]
+    problems: tuple[str, ...]
+    drivers: Mapping[str, Driver]
+
+    @property
+    def billed(self) -> tuple[Holding, ...]:
+        """What costs money now."""
+        return tuple(each for each in self.holdings if each.owned.is_billed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What was removed, and what would not go and why."""
+
+    removed: tuple[Holding, ...]
+    failed: tuple[RunoffError, ...]
+
+
+def look(
+    site: Site, stores: Iterable[Path], clouds: Callable[[], Iterable[Cloud]] = all_clouds
+) -> Look:
+    """All that is ours: on each configured cloud, and by the ledgers of runs in ``stores``."""
+    known, problems = _known(site.state, stores)
+    site = replace(site, known=tuple(known.values()))
+    drivers: dict[str, Driver] = {}
+    listed: list[Owned] = []
+    unheard: list[str] = []
+    for cloud in clouds():
+        if not cloud.configured(site):
+            continue
+        try:
+            driver = drivers[cloud.name] = cloud.connect(site)
+            listed += driver.list_owned()
+        except RunoffError as error:
+            unheard.append(cloud.name)
+            problems.append(f"{cloud.name} could not be asked: {error}")
+    return Look(
+        holdings=holdings(listed, known, unheard, site.now()),
+        problems=tuple(problems),
+        drivers=drivers,
+    )
+
+
+def remove(found: Look, wanted: Iterable[Holding], record: Record) -> Swept:
+    """Give back what is wanted; each is tried, whatever becomes of the others."""
+    gone: list[Holding] = []
+    failed: list[RunoffError] = []
+    for holding in wanted:
+        driver = found.drivers.get(holding.machine.driver)
+        if driver is None:
+            continue
+        try:
+            driver.release(holding.machine, record)
+        except RunoffError as error:
+            failed.append(error)
+        else:
+            gone.append(holding)
+    return Swept(removed=tuple(gone), failed=tuple(failed))
+
+
+def sweep(site: Site, stores: Iterable[Path], record: Record) -> Swept:
+    """Remove all that is past its expiry or whose campaign is dead; for a schedule."""
+    found = look(site, stores)
+    return remove(found, (each for each in found.holdings if each.is_abandoned), record)
+
+
+def recorder(state: Path, now: Callable[[], dt.datetime]) -> tuple[Ledger, Record]:
+    """The ledger of what is removed outside of a run, and its way in."""
+    state.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(state / LEDGER)
+
+    def record(event: str, **facts: Any) -> None:
+        ledger.append(now(), event, facts)
+
+    return ledger, record
+
+
+def _known(state: Path, stores: Iterable[Path]) -> tuple[dict[str, Machine], list[str]]:
+    """Machines that were got and not given back, by the ledgers of all runs."""
+    known: dict[str, Machine] = {}
+    problems: list[str] = []
+    for store in stores:
+        for path in sorted(store.glob(f"*/*/{layout.LEDGER}")):
+            try:
+                known |= unreleased(read_ledger(path))
+            except (ReportsError, OSError) as error:
+                problems.append(f"a ledger could not be read: {error}")
+    try:
+        gone = released(read_ledger(state / LEDGER))
+    except (ReportsError, OSError) as error:
+        problems.append(f"a ledger could not be read: {error}")
+        gone = frozenset()
+    return {name: each for name, each in known.items() if name not in gone}, problems
