@@ -83,7 +83,7 @@ class Keeper:
         self._is_told = False
         self._looked_s = 0.0
         for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, _pass)  # an ignored signal would stay so for the job
         signal.signal(signal.SIGTERM, self._hear)
 
     def kept(self) -> dict[str, Any]:
@@ -172,6 +172,10 @@ class Keeper:
 
     def _hear(self, _number: int, _frame: FrameType | None) -> None:
         self._is_told = True
+
+
+def _pass(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: whoever wants the job ended says so in its folder."""
 
 
 if __name__ == "__main__":
