@@ -10,4 +10,7 @@ number() {
 end=$(number "$home/expires" 0)
 beat=$(number "$home/deadline" "$end")
 [ "$beat" -lt "$end" ] && end=$beat
-[ "$(date +%s)" -lt "$end" ] || exec shutdown -P now
+[ "$(date +%s)" -lt "$end" ] && exit 0
+# what an experiment changed on the machine is put back first: it may start again as another's
+[ ! -f "$home/restore.sh" ] || timeout 60 sh "$home/restore.sh"
+exec shutdown -P now
