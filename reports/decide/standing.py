@@ -1,0 +1,207 @@
+"""Where each candidate stands against the contract: every clause apart, valid cells alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from reports.decide.contender import Contender
+from reports.decide.held import held_bracket, held_cell
+from reports.number_words import amount
+from reports.run.checks_file import Checks
+from reports.run.decision_file import Standing
+from reports.run.plan_file import CandidateFacts, ContractFacts, RunPlan
+from reports.run.summary_file import CandidateSummary, CellSummary, ClauseVerdict, Summary
+
+_NO_EVIDENCE: Final = {
+    "client-bound": "the client measured itself",
+    "invalid": "the cell is invalid",
+    "not-steady": "the cell drifted while it was measured",
+}
+_BEST_FIRST: Final[tuple[Standing, ...]] = (
+    "complies",
+    "needs quality proof",
+    "inconclusive",
+    "no valid evidence",
+    "misses",
+    "not measured",
+)
+
+Stood = tuple[Standing, str]
+
+
+def contenders(plan: RunPlan, summary: Summary, checks: Checks) -> tuple[Contender, ...]:
+    """Return every candidate of the plan with its standing, in the plan's order."""
+    return tuple(
+        _contender(plan, facts, summary.candidate(facts.name), checks)
+        for facts in plan.candidates
+    )
+
+
+def _contender(
+    plan: RunPlan, facts: CandidateFacts, found: CandidateSummary | None, checks: Checks
+) -> Contender:
+    if not facts.measured or found is None:
+        standing, why = _unmeasured(facts)
+        return Contender(facts=facts, summary=found, cell=None, standing=standing, why=why)
+    failed = frozenset(each.replication for each in found.launches if each.state != "ready")
+    cells = _deciding(plan, found)
+    if not cells:
+        standing, why = _without_cell(found)
+        return Contender(
+            facts=facts, summary=found, cell=None, standing=standing, why=why, failed=failed
+        )
+    judged = [(*_stands(plan.contract, facts, found, cell, checks), cell) for cell in cells]
+    standing, why, cell = _best(judged, is_family=plan.matrix.decision_point is None, plan=plan)
+    bracket = held_bracket(found, plan.contract)
+    return Contender(
+        facts=facts,
+        summary=found,
+        cell=cell,
+        standing=standing,
+        why=why,
+        clauses=clauses_of(cell, facts, plan.contract),
+        held=bracket,
+        held_cell=held_cell(found, bracket),
+        failed=failed,
+    )
+
+
+def _unmeasured(facts: CandidateFacts) -> Stood:
+    why = facts.skipped or facts.reason or "it was not measured"
+    return ("voted out on paper" if facts.verdict == "reject" else "not measured"), why
+
+
+def _deciding(plan: RunPlan, found: CandidateSummary) -> list[CellSummary]:
+    """The cell of the contract's load; for offline work every closed level."""
+    if plan.matrix.decision_point is not None:
+        cell = found.cell(plan.matrix.decision_point)
+        return [] if cell is None else [cell]
+    return [cell for cell in found.cells if cell.point is None or not cell.point.is_open]
+
+
+def _without_cell(found: CandidateSummary) -> Stood:
+    down = [launch for launch in found.launches if launch.state != "ready"]
+    if down and len(down) == len(found.launches):
+        reason = next((launch.error for launch in down if launch.error), "")
+        words = f"none of {len(down)} launches came up"
+        return "failed", f"{words}: {reason}" if reason else words
+    return "not measured", "the cell of the contract's load was not measured"
+
+
+def _best(
+    judged: Sequence[tuple[Standing, str, CellSummary]], *, is_family: bool, plan: RunPlan
+) -> tuple[Standing, str, CellSummary]:
+    """The best standing; of a family of levels it takes all planned ones to miss."""
+    ordered = sorted(
+        judged, key=lambda each: (_BEST_FIRST.index(each[0]), -_tokens_per_s(each[2]))
+    )
+    standing, why, cell = ordered[0]
+    levels = sum(not point.is_open for point in plan.matrix.load_points)
+    if is_family and standing == "misses" and len(judged) < levels:
+        return "inconclusive", f"{len(judged)} of {levels} levels were measured; {why}", cell
+    return standing, why, cell
+
+
+def _tokens_per_s(cell: CellSummary) -> float:
+    number = cell.measures.get("compliant_tokens_per_s")
+    return 0.0 if number is None or number.value is None else number.value
+
+
+def clauses_of(
+    cell: CellSummary, facts: CandidateFacts, contract: ContractFacts
+) -> dict[str, ClauseVerdict]:
+    """Return the verdict of every clause of the contract at a cell, that on cost among them."""
+    found: dict[str, ClauseVerdict] = {
+        name: clause.verdict for name, clause in cell.clauses.items()
+    }
+    ceiling = contract.cost_ceiling_usd_per_1m
+    if ceiling is not None:
+        found["cost"] = _cost(cell, facts, ceiling)
+    return found
+
+
+def _cost(cell: CellSummary, facts: CandidateFacts, ceiling: float) -> ClauseVerdict:
+    number = cell.measures.get("usd_per_1m_compliant")
+    if number is None or facts.price is None:
+        return "inconclusive"
+    if number.high is not None and number.high <= ceiling:
+        return "holds"
+    return "misses" if number.low is not None and number.low > ceiling else "inconclusive"
+
+
+def _stands(
+    contract: ContractFacts,
+    facts: CandidateFacts,
+    found: CandidateSummary,
+    cell: CellSummary,
+    checks: Checks,
+) -> Stood:
+    """The first reason against compliance, else that it complies."""
+    clauses = clauses_of(cell, facts, contract)
+    held = [name for name, verdict in clauses.items() if verdict == "holds"]
+    complies: Stood = "complies", _clause_words(cell, held) or "the contract sets no limit"
+    if reason := _void(facts, cell, checks):
+        return "no valid evidence", reason
+    return next(_doubts(facts, found, cell, clauses), complies)
+
+
+def _doubts(
+    facts: CandidateFacts,
+    found: CandidateSummary,
+    cell: CellSummary,
+    clauses: Mapping[str, ClauseVerdict],
+) -> Iterator[Stood]:
+    """What keeps a valid cell from compliance, the gravest first."""
+    missed = [name for name, verdict in clauses.items() if verdict == "misses"]
+    open_ = [name for name, verdict in clauses.items() if verdict == "inconclusive"]
+    quality = None if found.quality is None else found.quality.get("verdict")
+    if cell.verdict == "cap-bound":
+        yield "inconclusive", "requests waited for the client's cap: its limit was not seen"
+    if missed:
+        yield "misses", _clause_words(cell, missed)
+    if quality == "misses":
+        yield "misses", "quality: answers lose more than the contract allows"
+    down = [launch for launch in found.launches if launch.state != "ready"]
+    if down:
+        yield "inconclusive", f"{len(down)} of {len(found.launches)} launches failed"
+    if open_:
+        yield "inconclusive", _clause_words(cell, open_)
+    if facts.parity == "needs quality proof" and quality != "holds":
+        yield "needs quality proof", "its precision is not the contract's, quality not measured"
+
+
+def _void(facts: CandidateFacts, cell: CellSummary, checks: Checks) -> str | None:
+    for check in checks.checks:
+        if (
+            check.id == "contradiction"
+            and check.verdict == "fail"
+            and (check.candidate, check.load_point) == (facts.name, cell.load_point)
+        ):
+            return f"a measurement below its own bound: {check.observed}"
+    reason = _NO_EVIDENCE.get(cell.verdict)
+    return None if reason is None else f"{reason} ({', '.join(cell.problems) or cell.verdict})"
+
+
+def _clause_words(cell: CellSummary, names: Sequence[str]) -> str:
+    return "; ".join(_one(cell, name) for name in names)
+
+
+def _one(cell: CellSummary, name: str) -> str:
+    if name == "cost":
+        cost = cell.measures.get("usd_per_1m_compliant")
+        return "cost unknown" if cost is None else f"cost {amount(cost.value, cost.unit)}"
+    clause = cell.clauses[name]
+    number, is_floor = clause.number, name in ("goodput", "throughput")
+    seen = amount(number.value, number.unit) if number.value is not None else number.note
+    words = f"{clause.statistic} {seen or 'not observed'} {_verb(clause.verdict)} "
+    words += f"{'≥' if is_floor else '≤'} {amount(clause.limit, number.unit)}"
+    side = number.low if is_floor else number.high
+    if clause.verdict == "holds" and side is not None:
+        words += f" ({'at least' if is_floor else 'at most'} {amount(side, number.unit)})"
+    why = clause.why if clause.verdict == "inconclusive" else ""
+    return f"{words} ({why})" if why else words
+
+
+def _verb(verdict: ClauseVerdict) -> str:
+    return {"holds": "holds", "misses": "misses"}.get(verdict, "is not proven")
