@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import hashlib
 import json
 import os
 import platform
@@ -117,6 +118,20 @@ def fresh(folder: str) -> None:
     """An empty folder: what an interrupted run left there is removed."""
     shutil.rmtree(folder, ignore_errors=True)
     Path(folder).mkdir(parents=True)
+
+
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it; nothing where there is none."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sha256(path: str) -> str | None:
+    """The SHA-256 of a file; None where there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
 
 
 def text(path: str) -> str | None:
@@ -273,7 +288,7 @@ _OPS: Final[Mapping[str, Callable[..., Any]]] = {
     for each in (
         *(hello, clock, free_port, facts, foreign_load, room, lay, fresh, text, order, start),
         *(stage, state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
-        *(lock_holders, unlock),
+        *(lock_holders, unlock, remove, sha256),
     )
 }
 

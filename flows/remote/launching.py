@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from deploy_templates.plan import LaunchPlan
@@ -28,12 +29,13 @@ from flows.launch.wait import Tell
 from flows.launch.watch import LogWatch
 from flows.remote.clock import Offset
 from flows.remote.host import RemoteHost
-from flows.remote.job import RemoteJob, begin
+from flows.remote.job import LEASE_S, RemoteJob, begin
 from flows.remote.lost import HostLostError
 from flows.remote.place import RemotePlace
 from flows.remote.tunnel import Tunnel
 
 _QUICK_LOOK_NS: Final = 100_000_000  # while it starts
+_FETCH_S: Final = 600.0
 _LOOK_NS: Final = 1_000_000_000  # afterwards: a question of a few bytes, also beside a load
 
 
@@ -160,6 +162,7 @@ class RemoteSession(Launched):
         try:
             ended = self.job.end(steps(stop.signal, stop.grace_s, stop.second_signal))
             self.job.look_to_the_end()
+            self._fetch_log()
         finally:
             self.tunnel.close()
         if ended["stage"] != "ended":
@@ -179,7 +182,7 @@ class RemoteSession(Launched):
             signals=tuple(ended["signals"]),
             duration_ns=ended["duration_ns"],
             port_is_free=self._port_is_free(),
-            log=self._sealed(),
+            log=self._put_away(),
             cleanup=ended["cleanup"],
         )
 
@@ -194,14 +197,29 @@ class RemoteSession(Launched):
             return False
         return True
 
-    def _sealed(self) -> str:
-        """The sealed log's path here; that of the plain one where the disk does not take it."""
+    def _fetch_log(self) -> None:
+        """The whole log, as it is there: what was followed is fetched anew where it differs."""
         mirror = self.folder / LOG_NAME
         mirror.touch()
+        wanted = self.host.ask("sha256", path=self.job.log, limit_s=_FETCH_S)
+        with mirror.open("rb") as file:
+            seen = hashlib.file_digest(file, "sha256").hexdigest()
+        if wanted is not None and wanted != seen:
+            self.host.get(self.job.log, mirror)
+
+    def _put_away(self) -> str:
+        """The sealed log's path here; nothing of the launch is left on the host.
+
+        Where the disk here does not take it, both stay as they are.
+        """
+        mirror = self.folder / LOG_NAME
         try:
-            return str(seal(mirror, self.secrets))
+            log = str(seal(mirror, self.secrets))
         except OSError:
             return str(mirror)
+        self.host.ask("remove", folder=str(PurePosixPath(self.job.log).parent))
+        self.job.forget()
+        return log
 
 
 class RemoteRunning(Running):
@@ -236,6 +254,7 @@ def remote_launch(
     limit_s: float | None = None,
     installed: Installed | None = None,
     headers: Mapping[str, str] | None = None,
+    lease_s: float = LEASE_S,
 ) -> RemoteRunning:
     """Start the planned server on a host and wait until it has generated a token.
 
@@ -249,6 +268,8 @@ def remote_launch(
         The caller's, for secrets only: what the server inherits is the host's.
     installed
         What ``remote_install`` has put there, for plans of mode ``venv``.
+    lease_s
+        How long the server outlives us where we die, or the connection does.
 
     Other parameters, and what is raised, are those of ``flows.launch.start.launch``; the
     running server's ``url`` is that of a tunnel on this machine, for control alone.
@@ -260,7 +281,16 @@ def remote_launch(
     host.ask("port_is_free", host=plan.host, port=plan.port, where=where)
     lay_out(plan, folder, None)
     (folder / LOG_NAME).unlink(missing_ok=True)
-    session = _started(host, plan, folder, name, secrets=hidden, clock=clock, put=installed)
+    session = _started(
+        host,
+        plan,
+        folder,
+        name,
+        secrets=hidden,
+        clock=clock,
+        put=installed,
+        lease_s=lease_s,
+    )
     address = Address(host="127.0.0.1", port=session.tunnel.port, headers=headers or {})
     limit = plan.readiness.limit_s if limit_s is None else limit_s
     facts = brought_up(session, address, limit_s=limit, progress=progress)
@@ -276,6 +306,7 @@ def _started(
     secrets: Secrets,
     clock: Clock,
     put: Installed | None,
+    lease_s: float,
 ) -> RemoteSession:
     equipped = host.equipped
     place = f"{equipped.root}/launches/{name}"
@@ -294,6 +325,7 @@ def _started(
         manner=steps(stop.signal, stop.grace_s, stop.second_signal),
         cleanup=plan.cleanup,
         mirror=folder / LOG_NAME,
+        lease_s=lease_s,
         note={"kind": "server", "name": plan.name, "port": str(plan.port)},
     )
     try:

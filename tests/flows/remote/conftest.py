@@ -107,6 +107,20 @@ def box(shared_host: SshHost) -> Iterator[RemoteHost]:
 
 
 @pytest.fixture
+def cut_host(shared_host: SshHost, proxied, remote) -> Callable[[int], RemoteHost]:
+    """That host over a connection that will be cut after so many bytes more."""
+
+    def make(more_bytes: int) -> RemoteHost:
+        proxy = proxied(shared_host)
+        host = remote(shared_host, port=proxy.port)
+        host.ask("clock")
+        proxy.cut_after(more_bytes)
+        return host
+
+    return make
+
+
+@pytest.fixture
 def connection(shared_host: SshHost) -> Iterator[Connection]:
     with connect(shared_host.login()) as opened:
         yield opened

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ KbdInteractiveAuthentication no
 MaxStartups 50
 MaxSessions 50
 Subsystem sftp internal-sftp
-SetEnv RUNOFF_REMOTE={root} RUNOFF_LOCKS={locks} {environment}
+SetEnv PATH={path} RUNOFF_REMOTE={root} RUNOFF_LOCKS={locks} {environment}
 """
 
 
@@ -88,6 +89,7 @@ class SshHost:
                 port=self.port,
                 host_key=self.folder / "host_key",
                 authorized=authorized,
+                path=f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin:/usr/sbin:/sbin",
                 root=self.root,
                 locks=self.folder / "locks",
                 environment=" ".join(f"{k}={v}" for k, v in self.environment.items()),

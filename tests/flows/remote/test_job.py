@@ -14,7 +14,6 @@ import pytest
 from flows.errors import LaunchError
 from flows.launch.ending import Step, steps
 from flows.launch.processes import process_of
-from flows.remote.host import RemoteHost
 from flows.remote.job import RemoteJob, begin
 from flows.remote.job_folder import Order, state_of
 from tests.flows.remote.hosts import until
@@ -85,18 +84,9 @@ def test_a_job_goes_on_while_its_connection_is_cut_and_is_found_again(
     assert (tmp_path / "starts").read_text() == "x\n"
 
 
-@pytest.fixture(params=[200, 1200, 2400, 3600])
-def soon_cut(shared_host, proxied, remote, request) -> RemoteHost:
-    """A host whose connection will be cut after so many bytes more."""
-    proxy = proxied(shared_host)
-    host = remote(shared_host, port=proxy.port)
-    host.ask("clock")
-    proxy.cut_after(request.param)
-    return host
-
-
-def test_a_start_that_is_cut_at_any_place_happens_once(soon_cut, started, tmp_path):
-    host = soon_cut
+@pytest.mark.parametrize("more_bytes", [200, 1200, 2400, 3600])
+def test_a_start_that_is_cut_at_any_place_happens_once(cut_host, started, tmp_path, more_bytes):
+    host = cut_host(more_bytes)
 
     job = started(f"echo x >> {tmp_path}/starts; exec sleep 60", host=host)
 
