@@ -24,6 +24,7 @@ PREFIX: Final = "aws/"
 _PATIENCE_S: Final = 600.0
 _ATTEMPTS: Final = 5
 _KEY: Final = "key"
+_NAME: Final = 255  # the most that a key pair or a group may be called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,7 @@ class Acquisition:
     def _wish(self, image: Image, facts: TypeFacts) -> Wish:
         choices = self.choices
         made = tags.tags_of(self.order, self.by, choices.tags)
-        name = f"runoff-{self.order.campaign}-{self.order.run}"[:255]
+        name = tags.short(f"runoff-{self.order.campaign}-{self.order.run}", _NAME)
         groups = choices.security_groups or (self._group(name, made),)
         host = self.host_pair
         return Wish(

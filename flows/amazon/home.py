@@ -23,8 +23,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
+from flows.amazon.tags import short
+
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _ID_BYTES: Final = 4
+_MOST: Final = 200
 _LOCK: Final = "lock"
 _held: dict[Path, int] = {}  # lock -> descriptor: runs for which this process rents
 
@@ -67,7 +70,8 @@ class Home:
 
     def run(self, campaign: str, run: str, region: str) -> RunHome:
         """What is kept about a run in a region."""
-        return RunHome(self.path / "runs" / _UNFIT.sub("-", f"{campaign}--{run}--{region}"))
+        name = _UNFIT.sub("-", f"{campaign}--{run}--{region}")
+        return RunHome(self.path / "runs" / short(name, _MOST))
 
 
 @dataclass(frozen=True, slots=True)

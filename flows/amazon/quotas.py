@@ -11,11 +11,12 @@ from typing import Final
 
 from flows.amazon.api import Api, ApiError
 
-_FAMILIES: Final = {  # a type's leading letters -> family; longer names first
+_FAMILIES: Final = {  # a type's leading letters -> family
     "hpc": "HPC",
     "inf": "Inf",
     "trn": "Trn",
     "vt": "G and VT",
+    "gr": "G and VT",
     "dl": "DL",
     "g": "G and VT",
     "p": "P",

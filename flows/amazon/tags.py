@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -17,6 +18,7 @@ BY: Final = "runoff:by"
 
 _UNFIT = re.compile(r"[^\w .:/=+@-]+")
 _MOST: Final = 256
+_DIGITS: Final = 8
 
 
 def tags_of(order: Order, by: str, own: Mapping[str, str]) -> dict[str, str]:
@@ -29,8 +31,20 @@ def tags_of(order: Order, by: str, own: Mapping[str, str]) -> dict[str, str]:
         BY: by,
         "Name": f"runoff {order.campaign} {order.host_id}",
     }
-    fit = {name: _UNFIT.sub("-", value)[:_MOST] for name, value in ours.items()}
-    return {**own, **order.tags, **fit}
+    return {**own, **order.tags, **{name: fit(value) for name, value in ours.items()}}
+
+
+def fit(value: str) -> str:
+    """A tag's value as AWS takes it."""
+    return short(_UNFIT.sub("-", value), _MOST)
+
+
+def short(name: str, most: int) -> str:
+    """A name of at most so many characters, still another for every other name."""
+    if len(name) <= most:
+        return name
+    digits = hashlib.sha256(name.encode()).hexdigest()[:_DIGITS]
+    return f"{name[: most - _DIGITS - 1]}-{digits}"
 
 
 def specifications(kinds: Iterable[str], tags: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -47,8 +61,8 @@ def read(thing: Mapping[str, Any]) -> dict[str, str]:
 def of_run(campaign: str, run: str) -> list[dict[str, Any]]:
     """The filter that finds all that was made for a run."""
     return [
-        {"Name": f"tag:{CAMPAIGN}", "Values": [campaign]},
-        {"Name": f"tag:{RUN}", "Values": [run]},
+        {"Name": f"tag:{CAMPAIGN}", "Values": [fit(campaign)]},
+        {"Name": f"tag:{RUN}", "Values": [fit(run)]},
     ]
 
 

@@ -18,10 +18,10 @@ _MEANING: dict[str, Meaning] = {
 _SHOWN = {"none": "–"}
 
 
-def machine_table(readings: Sequence[Reading]) -> Table:
+def machine_table(readings: Sequence[Reading], title: str = "This machine") -> Table:
     """What was looked at, its state, what was seen, what to do."""
     rows = [(each.topic, each.state, each.seen, each.do) for each in readings]
-    return _table("This machine", "what", rows)
+    return _table(title, "what", rows)
 
 
 def campaign_table(name: str, findings: Sequence[Finding]) -> Table:

@@ -1,0 +1,148 @@
+"""Whether runoff may rent in a region, asked before anything is paid: DryRuns and quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from catalog.schema.cloud import Aws
+from flows.amazon.api import Api, ApiError
+from flows.amazon.images import Image, TypeFacts, resolve_image, type_facts
+from flows.amazon.network import network_of, places
+from flows.amazon.quotas import allowed_vcpus, quota_of
+from flows.amazon.refusals import explained, kind_of
+from flows.doctor.reading import Reading
+from flows.errors import RunoffError
+
+USUAL_TYPE: Final = "g6.xlarge"
+_NOBODY: Final = "0123456789abcdef0"
+_ALLOWED: Final = "DryRunOperation"
+_POLICY: Final = "Grant it: runoff doctor aws --policy prints all that is needed"
+_DRY: Final[dict[str, tuple[str, dict[str, Any]]]] = {  # what is ours already, as if it were
+    "ec2:TerminateInstances": ("terminate_instances", {"InstanceIds": [f"i-{_NOBODY}"]}),
+    "ec2:DeleteSecurityGroup": ("delete_security_group", {"GroupId": f"sg-{_NOBODY}"}),
+    "ec2:DeleteKeyPair": ("delete_key_pair", {"KeyName": "runoff-doctor"}),
+    "ec2:DeleteVolume": ("delete_volume", {"VolumeId": f"vol-{_NOBODY}"}),
+}
+_LOOKS: Final = {  # what release and machines look through
+    "ec2:DescribeInstances": "describe_instances",
+    "ec2:DescribeVolumes": "describe_volumes",
+    "ec2:DescribeKeyPairs": "describe_key_pairs",
+    "ec2:DescribeSecurityGroups": "describe_security_groups",
+    "ec2:DescribeNetworkInterfaces": "describe_network_interfaces",
+}
+
+
+def readings(api: Api, regions: Sequence[str], kinds: Sequence[str]) -> Iterator[Reading]:
+    """Who calls; then, for each region and instance type, all that a campaign will need."""
+    try:
+        told = api("sts", "get_caller_identity", regions[0])
+    except ApiError as error:
+        yield _blocks("AWS identity", explained(error))
+        return
+    yield _ok("AWS identity", f"{told['Arn']} (account {told['Account']})")
+    for region in regions:
+        for kind in kinds:
+            yield from _kind_readings(api, region, kind)
+        for action, operation in _LOOKS.items():
+            yield _tried(api, region, action, operation, {})
+        for action, (operation, request) in _DRY.items():
+            yield _on_ours(_tried(api, region, action, operation, request))
+
+
+def _kind_readings(api: Api, region: str, kind: str) -> Iterator[Reading]:
+    topic = f"{region} {kind}"
+    try:
+        facts = type_facts(api, region, kind)
+        there = places(api, region, kind, Aws())
+        yield _ok(f"{topic} zones", ", ".join(place.zone for place in there))
+        image = resolve_image(api, region, facts, None, None)
+        yield _ok(f"{topic} image", f"{image.name} ({image.id})")
+    except ApiError as error:
+        yield _blocks(topic, explained(error))
+        return
+    except RunoffError as error:
+        yield _blocks(topic, error)
+        return
+    yield _quota(api, region, facts)
+    yield from _makes(api, region, facts, image)
+
+
+def _quota(api: Api, region: str, facts: TypeFacts) -> Reading:
+    quota = quota_of(facts.name, is_spot=False)
+    allowed = allowed_vcpus(api, region, quota)
+    topic = f"{region} {facts.name} quota"
+    if allowed is None:
+        return Reading(
+            topic=topic,
+            state="warns",
+            seen=f"how much {quota} allows is not to be seen",
+            do="Allow servicequotas:GetServiceQuota, or look under Service Quotas",
+        )
+    seen = f"{quota} allows {allowed:g} vCPUs, one machine needs {facts.vcpus}"
+    if allowed < facts.vcpus:
+        return Reading(
+            topic=topic, state="blocks", seen=seen, do="Ask AWS for more under Service Quotas"
+        )
+    return _ok(topic, seen)
+
+
+def _makes(api: Api, region: str, facts: TypeFacts, image: Image) -> Iterator[Reading]:
+    machine = {
+        "ImageId": image.id,
+        "InstanceType": facts.name,
+        "MinCount": 1,
+        "MaxCount": 1,
+    }
+    yield _tried(api, region, "ec2:RunInstances", "run_instances", machine)
+    key = {"KeyName": "runoff-doctor", "PublicKeyMaterial": b"ssh-ed25519 AAAA"}
+    yield _tried(api, region, "ec2:ImportKeyPair", "import_key_pair", key)
+    try:
+        network = network_of(api, region, Aws())
+    except ApiError as error:
+        yield _blocks(f"{region} network", explained(error))
+        return
+    except RunoffError as error:
+        yield _blocks(f"{region} network", error)
+        return
+    group = {"GroupName": "runoff-doctor", "Description": "never made", "VpcId": network}
+    yield _tried(api, region, "ec2:CreateSecurityGroup", "create_security_group", group)
+
+
+def _tried(
+    api: Api, region: str, action: str, operation: str, request: dict[str, Any]
+) -> Reading:
+    """What AWS says to the call if it were meant."""
+    topic = f"{region} {action}"
+    try:
+        api("ec2", operation, region, DryRun=True, **request)
+    except ApiError as error:
+        kind = kind_of(error)
+        if error.code == _ALLOWED:
+            return _ok(topic, "allowed")
+        if kind == "denied":
+            return Reading(topic=topic, state="blocks", seen="not allowed", do=_POLICY)
+        if kind == "gone":
+            return Reading(topic=topic, state="none", seen="cannot be told without one of ours")
+        return _blocks(topic, explained(error))
+    return _ok(topic, "allowed")
+
+
+def _on_ours(reading: Reading) -> Reading:
+    """A policy that is limited to our tags refuses what is not there: that is no fault."""
+    if reading.state != "blocks" or reading.do != _POLICY:
+        return reading
+    return Reading(
+        topic=reading.topic,
+        state="warns",
+        seen="not allowed on a thing without runoff's tags",
+        do="Right for a policy that is limited to them; else grant it",
+    )
+
+
+def _ok(topic: str, seen: str) -> Reading:
+    return Reading(topic=topic, state="ok", seen=seen)
+
+
+def _blocks(topic: str, error: RunoffError) -> Reading:
+    return Reading(topic=topic, state="blocks", seen=error.seen, do=error.do)
