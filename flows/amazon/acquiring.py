@@ -95,12 +95,17 @@ class Acquisition:
     def _earlier(self) -> tuple[Mapping[str, Any], bool] | None:
         can_enter = self.choices.key_name is not None or self.home.has(_KEY)
         for instance in standing(self.api, self.region, self.order):
-            if can_enter and self.home.has(self._host_name):
+            if can_enter and self.home.has(self._host_name) and self._is_as_ordered(instance):
                 self._take_over(instance)
                 return instance, True
             removal.terminate(self.api, self.region, instance["InstanceId"])
             self.home.next_attempt(self.order.host_id)
         return None
+
+    def _is_as_ordered(self, instance: Mapping[str, Any]) -> bool:
+        """Whether type and market are those of the order: the price depends on both."""
+        market = instance.get("InstanceLifecycle", "on-demand")
+        return (instance["InstanceType"], market) == (self.instance_type, self.choices.market)
 
     def _take_over(self, instance: Mapping[str, Any]) -> None:
         self.asked.append(instance["InstanceId"])
@@ -189,6 +194,14 @@ class Acquisition:
         except ApiError as error:
             if error.code != "InvalidKeyPair.Duplicate":
                 raise
-            self.api("ec2", "delete_key_pair", self.region, KeyName=name)  # an earlier try's
-            self.api("ec2", "import_key_pair", self.region, **request)
+            if not self._is_ours(name):  # an earlier try's, made anew since
+                self.api("ec2", "delete_key_pair", self.region, KeyName=name)
+                self.api("ec2", "import_key_pair", self.region, **request)
         return name
+
+    def _is_ours(self, name: str) -> bool:
+        answer = self.api(
+            "ec2", "describe_key_pairs", self.region, KeyNames=[name], IncludePublicKey=True
+        )
+        there = [str(each.get("PublicKey", "")).split()[:2] for each in answer["KeyPairs"]]
+        return there == [self.home.pair(_KEY).public.split()[:2]]

@@ -78,7 +78,7 @@ class Amazon:
         record(ACQUIRING, region=region, **order.to_json())
         try:
             self.home.remember(region)
-            work.home.hold()
+            work.home.hold(order.host_id)
             machine = self._machine(work, work.instance(record))
         except BaseException as error:
             told = self._told(error, work)
@@ -144,6 +144,18 @@ class Amazon:
         reason = told or found.get("StateTransitionReason")
         state = _state(found) or "terminated"
         return f"{state} ({reason})" if reason else state
+
+    def console(self, machine: Machine) -> str:
+        """What the machine printed while it started, for a machine that SSH never reached.
+
+        Empty where AWS has nothing yet, or does not let us see it.
+        """
+        region, instance = _parts(machine)
+        try:
+            answer = self.api("ec2", "get_console_output", region, InstanceId=instance)
+        except ApiError:
+            return ""
+        return str(answer.get("Output", ""))
 
     def regions(self) -> tuple[str, ...]:
         """Regions in which something of ours may be."""
@@ -246,7 +258,10 @@ class Amazon:
         if not what.startswith(f"{inventory.REMAINS}/"):
             removal.terminate(self.api, region, what)
             home.next_attempt(machine.host_id)
-        return removal.clear(self.api, region, machine.campaign, machine.run, home)
+        is_last = home.leave(machine.host_id)
+        return removal.clear(
+            self.api, region, machine.campaign, machine.run, home if is_last else None
+        )
 
     def _undo(self, work: Acquisition, why: BaseException) -> None:
         """Remove what an acquisition that failed has made so far."""
@@ -255,7 +270,8 @@ class Amazon:
             for instance in standing(self.api, region, order):
                 removal.terminate(self.api, region, instance["InstanceId"])
             work.home.next_attempt(order.host_id)
-            removal.clear(self.api, region, order.campaign, order.run, work.home)
+            home = work.home if work.home.leave(order.host_id) else None
+            removal.clear(self.api, region, order.campaign, order.run, home)
         except (ApiError, StillBilled) as error:
             if not work.asked:
                 return  # no machine was asked for; what else there is costs nothing

@@ -10,6 +10,8 @@ import fcntl
 import os
 import re
 import secrets
+import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,6 +32,8 @@ _ID_BYTES: Final = 4
 _MOST: Final = 200
 _LOCK: Final = "lock"
 _held: dict[Path, int] = {}  # lock -> descriptor: runs for which this process rents
+_users: defaultdict[Path, set[str]] = defaultdict(set)  # a run's hosts in this process
+_alone = threading.RLock()  # hosts of a run are rented side by side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +84,19 @@ class RunHome:
 
     path: Path
 
-    def hold(self) -> None:
-        """Show, as long as this process lives, that the run is alive."""
+    def hold(self, host_id: str) -> None:
+        """Show, as long as this process lives, that the run is alive and has this host."""
+        with _alone:
+            _users[self.path].add(host_id)
+            self._lock()
+
+    def leave(self, host_id: str) -> bool:
+        """The host is no longer wanted; whether this process wants no other of the run."""
+        with _alone:
+            _users[self.path].discard(host_id)
+            return not _users[self.path]
+
+    def _lock(self) -> None:
         lock = self.path / _LOCK
         if lock in _held:
             return
@@ -114,12 +129,13 @@ class RunHome:
     def pair(self, name: str) -> Pair:
         """The key pair of that name, made where there is none."""
         file = self.path / name
-        if not file.is_file():
-            private = Ed25519PrivateKey.generate().private_bytes(
-                Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()
-            )
-            _private_folder(self.path)
-            _write_private(file, private.decode("ascii"))
+        with _alone:
+            if not file.is_file():
+                private = Ed25519PrivateKey.generate().private_bytes(
+                    Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()
+                )
+                _private_folder(self.path)
+                _write_private(file, private.decode("ascii"))
         return Pair(file=file, public=_public(file))
 
     def has(self, name: str) -> bool:
@@ -140,12 +156,13 @@ class RunHome:
 
     def forget(self) -> None:
         """Remove all keys and let go of the run; the attempts stay, AWS remembers them too."""
-        for path in sorted(self.path.glob("*")):
-            if path.suffix != ".attempt" and path.name != _LOCK:
-                path.unlink(missing_ok=True)
-        descriptor = _held.pop(self.path / _LOCK, None)
-        if descriptor is not None:
-            os.close(descriptor)
+        with _alone:
+            for path in sorted(self.path.glob("*")):
+                if path.suffix != ".attempt" and path.name != _LOCK:
+                    path.unlink(missing_ok=True)
+            descriptor = _held.pop(self.path / _LOCK, None)
+            if descriptor is not None:
+                os.close(descriptor)
 
 
 def _public(file: Path) -> str:

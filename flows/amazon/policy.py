@@ -21,6 +21,7 @@ LOOKS: Final = (
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
     "ec2:DescribeVpcs",
+    "ec2:GetConsoleOutput",
     "pricing:GetProducts",
     "servicequotas:GetServiceQuota",
     "ssm:GetParameter",

@@ -77,10 +77,13 @@ def state_of(api: Api, region: str, instance: str) -> str:
     return str(found[0]["State"]["Name"]) if found else "terminated"
 
 
-def clear(api: Api, region: str, campaign: str, run: str, home: RunHome) -> tuple[str, ...]:
+def clear(
+    api: Api, region: str, campaign: str, run: str, home: RunHome | None
+) -> tuple[str, ...]:
     """Remove what a run left beside its machines; what costs nothing and would not go.
 
-    Keys and groups stay as long as another machine of the run lives.
+    Keys and groups stay as long as another machine of the run lives, or is on its way: then
+    ``home`` is None.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def clear(api: Api, region: str, campaign: str, run: str, home: RunHome) -> tupl
         _volumes(api, region, own)
     except ApiError as error:
         raise still_billed(f"a volume of run {run}", error) from None
-    if living:
+    if living or home is None:
         return ()
     left = (*_interfaces(api, region, own), *_keys(api, region, own))
     left = (*left, *_groups(api, region, own))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -499,6 +500,15 @@ def test_a_machine_that_cannot_be_entered_from_here_is_replaced(
     assert left_in(ec2)["instances"] == [again.id.split("/")[1]]
 
 
+def test_a_machine_that_is_bought_in_another_way_is_replaced(driver_with, ledger, ec2):
+    first = driver_with().acquire(order(), ledger)
+
+    again = driver_with(market="spot").acquire(order(), ledger)
+
+    assert again.id != first.id
+    assert left_in(ec2)["instances"] == [again.id.split("/")[1]]
+
+
 def test_a_token_that_was_used_in_other_words_leads_to_the_machine_that_it_got(
     driver_with, world, ledger, ec2
 ):
@@ -545,6 +555,31 @@ def test_keys_and_group_stay_until_the_runs_last_machine_is_released(driver, led
     assert left_in(ec2) == {}
 
 
+def test_hosts_of_a_run_are_rented_side_by_side(driver, ledger, world, ec2):
+    world.latency_s = 0.02
+    with ThreadPoolExecutor(3) as threads:
+        got = list(threads.map(lambda n: driver.acquire(order(number=n), ledger), (1, 2, 3)))
+
+    assert len({machine.id for machine in got}) == 3
+    assert len({machine.login.key for machine in got}) == 1
+    assert "DeleteKeyPair" not in world.actions()
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(lambda machine: driver.release(machine, ledger), got))
+    assert left_in(ec2) == {}
+
+
+def test_a_host_that_is_not_to_be_had_takes_no_key_from_the_others(driver, ledger, world, ec2):
+    world.faults = [Fault("RunInstances", "VcpuLimitExceeded", times=1)]
+    driver.home.run("a", "r1", "us-east-1").hold("the-other")  # on its way, nothing launched
+
+    with pytest.raises(InfrastructureError):
+        driver.acquire(order(), ledger)
+
+    assert set(left_in(ec2)) == {"keys", "groups"}
+    driver.release(driver.acquire(order(), ledger), ledger)
+    driver.home.run("a", "r1", "us-east-1").leave("the-other")
+
+
 # readiness and fate
 
 
@@ -570,3 +605,13 @@ def test_beyond_loopback_nothing_is_asked_where_that_is_forbidden(driver_with, l
 
     with pytest.raises(InfrastructureError, match="RUNOFF_LOOPBACK_ONLY"):
         driver.acquire(order(), ledger)
+
+
+def test_what_a_machine_printed_at_its_start_is_shown_where_it_may_be_seen(
+    driver, world, ledger
+):
+    machine = driver.acquire(order(), ledger)
+    assert "Linux version" in driver.console(machine)
+
+    world.faults = [Fault("GetConsoleOutput", "UnauthorizedOperation")]
+    assert driver.console(machine) == ""

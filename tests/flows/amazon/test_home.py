@@ -71,7 +71,7 @@ HOLDS = """
 import os, sys
 from pathlib import Path
 from flows.amazon.home import RunHome
-RunHome(Path(sys.argv[1])).hold()
+RunHome(Path(sys.argv[1])).hold("host")
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -99,9 +99,10 @@ def test_a_run_lives_as_long_as_the_process_that_rents_for_it(home):
 def test_a_run_that_this_process_holds_lives_until_it_is_forgotten(home):
     run = home.run("a", "r", "us-east-1")
     before = len(list(Path("/proc/self/fd").iterdir()))
-    run.hold()
-    run.hold()
+    run.hold("one")
+    run.hold("other")
     assert run.is_alive()
+    assert (run.leave("one"), run.leave("other")) == (False, True)
 
     run.forget()
 
