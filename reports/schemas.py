@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from catalog.json_schema import DIALECT
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
+from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision
 from reports.run.host_file import HostFile
 from reports.run.manifest_file import Manifest
@@ -20,6 +21,7 @@ from reports.run.summary_file import Summary
 _MODELS: Final[dict[str, type[BaseModel]]] = {
     "cell": CellFile,
     "checks": Checks,
+    "control": ControlFile,
     "decision": Decision,
     "host": HostFile,
     "manifest": Manifest,

@@ -64,7 +64,9 @@ class CellFile(Frozen):
 
     ``position`` is its place in the launch's order, from 0. ``client_cpus`` and
     ``server_cpus`` are those that each was held to (empty: not held). ``attempts`` holds the
-    reasons of attempts before this one that did not become a cell.
+    reasons of attempts before this one that did not become a cell. ``telemetry`` is the
+    summary of the machine's samples in the measured window (``reports.telemetry``), ``clocks``
+    whether the devices' clocks were locked or left as in production; null: nobody knows.
     """
 
     schema_version: Literal[1] = 1
@@ -86,4 +88,6 @@ class CellFile(Frozen):
     server_cpus: tuple[int, ...] = ()
     attempts: tuple[str, ...] = ()
     foreign: dict[str, Any] | None = None
+    telemetry: dict[str, Any] | None = None
+    clocks: Literal["locked", "production"] | None = None
     files: dict[str, str]

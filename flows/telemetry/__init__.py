@@ -1,0 +1,1 @@
+"""A machine's clocks, power, temperatures and counters, sampled beside a measurement."""
