@@ -12,7 +12,7 @@ from flows.budget import totals
 from flows.budget.steps import host_of
 from flows.clouds import cloud_of
 from flows.clouds.protocol import Machine, Order, Site
-from flows.errors import RunoffError, StillBilled
+from flows.errors import InfrastructureError, RunoffError, StillBilled
 from flows.placement_cpus import CpuPlacement, place
 from flows.system.here import facts_here
 from flows.underway import Held, Underway, utc_now
@@ -35,6 +35,12 @@ def acquire(work: Underway, host: str) -> Machine | None:
     first = _candidates(work, host)[0]
     if first.kind == "endpoint":
         return None
+    if first.host_class != "local":
+        raise InfrastructureError(
+            f"host {host!r}",
+            "a campaign starts its servers on this machine only",
+            "Start it there yourself and name its address as endpoint, or --rehearse",
+        )
     stated = work.candidate(first.name)
     driver = cloud_of(stated.host, stated.offer, f"candidate {first.name!r}").connect(
         Site(environment=work.around.environment, state=work.around.state, now=utc_now)
