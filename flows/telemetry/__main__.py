@@ -7,6 +7,7 @@ Runs on the machine: standard library only.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _until_alone(stop: threading.Event) -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 4096):  # no buffer: its lock would outlive this thread
+        pass
     stop.set()
 
 
