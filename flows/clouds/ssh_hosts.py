@@ -18,6 +18,8 @@ from flows.bench.places import write_whole
 from flows.clouds.protocol import (
     ACQUIRED,
     ACQUIRING,
+    HELD,
+    LEFT_BEHIND,
     NOT_ACQUIRED,
     NOT_RELEASED,
     READY,
@@ -32,11 +34,13 @@ from flows.clouds.protocol import (
     machine_from_json,
 )
 from flows.errors import InfrastructureError, RunoffError
+from flows.remote.job_folder import lives, read, this_process
 
 if TYPE_CHECKING:
     from flows.remote.host import RemoteHost
 
 NAME: Final = "ssh_hosts"
+DEAD: Final = "dead"
 PREFIX: Final = "ssh:"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -45,6 +49,11 @@ def serves(host: str | None, offer: str | None) -> bool:
     """Whether a candidate's ``host`` means a machine over SSH."""
     del offer  # an offer beside it only states what the machine is
     return host is not None and host.startswith(PREFIX)
+
+
+def configured(site: Site) -> bool:
+    """Whether this user has ever acquired a host here."""
+    return _folder(site).is_dir()
 
 
 def connect(site: Site) -> SshHosts:
@@ -125,7 +134,7 @@ class SshHosts:
 
     @property
     def _folder(self) -> Path:
-        return self.site.state / "ssh-hosts"
+        return _folder(self.site)
 
     def _connected(self, name: str) -> RemoteHost:
         from flows.remote.host import RemoteHost  # noqa: PLC0415 - see above
@@ -181,22 +190,34 @@ class SshHosts:
         machine = _read(path)
         if machine is None:
             return None
-        holder = f"campaign {machine.campaign!r}, run {machine.run}, on {machine.address}"
         try:
-            state = holding(self.host(machine), path.stem)
+            seen = holding(self.host(machine), path.stem)
         except InfrastructureError as error:
-            return Owned(machine=machine, state=f"unreachable: {error.seen}", holder=holder)
-        if state is None:
+            # what cannot be asked has let go by itself when its time is over
+            seen = None if self.site.now() > machine.expires else error.seen
+        if seen is None:
             path.unlink(missing_ok=True)
             return None
-        return Owned(machine=machine, state=state, holder=holder)
+        return Owned(
+            machine=machine,
+            state=HELD if seen != DEAD and _is_alive(path) else LEFT_BEHIND,
+            holder=f"campaign {machine.campaign!r}, run {machine.run}, on {machine.address}",
+            is_billed=False,
+            seen=seen,
+        )
 
     def _remember(self, job: str, machine: Machine) -> None:
+        """Note the machine, and that it is this process that needs it."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._folder / f"{job}.json", json.dumps(machine.to_json()) + "\n")
+        noted = {"machine": machine.to_json(), "process": this_process()}
+        write_whole(self._folder / f"{job}.json", json.dumps(noted) + "\n")
 
     def _forget(self, job: str) -> None:
         (self._folder / f"{job}.json").unlink(missing_ok=True)
+
+
+def _folder(site: Site) -> Path:
+    return site.state / "ssh-hosts"
 
 
 def _job_name(order: Order) -> str:
@@ -207,6 +228,11 @@ def _job_name(order: Order) -> str:
 
 def _read(path: Path) -> Machine | None:
     try:
-        return machine_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return machine_from_json(read(path)["machine"])
+    except (KeyError, TypeError, ValueError):
         return None
+
+
+def _is_alive(path: Path) -> bool:
+    noted = read(path)
+    return noted is not None and lives(*noted["process"])

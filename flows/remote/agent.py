@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from flows.control.host import Here, administrator
 from flows.errors import InfrastructureError, LaunchError, RunoffError
 from flows.foreign_load import look
 from flows.host_lock import free, holdings, lock_folder
@@ -132,6 +133,37 @@ def sha256(path: str) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None
+
+
+def ran(argv: Sequence[str]) -> list[Any]:
+    """How a short program ended: its exit code, and all that it said."""
+    done = Here().run(argv)
+    return [done.code, done.output]
+
+
+def small_text(path: str) -> str | None:
+    """A small file's text without blanks at its ends; None where it cannot be read."""
+    return Here().read(path)
+
+
+def paths(pattern: str) -> list[str]:
+    """Full paths that fit a pattern, in order."""
+    return list(Here().paths(pattern))
+
+
+def keep_text(path: str, text: str, mode: int) -> None:
+    """Write a file whole, and through to the disk."""
+    Here().write(path, text, mode)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file, if it is there."""
+    Here().remove(path)
+
+
+def administrators_words() -> list[str]:
+    """Words that make a command an administrator's there; none for root or where none help."""
+    return list(administrator())
 
 
 def text(path: str) -> str | None:
@@ -288,7 +320,8 @@ _OPS: Final[Mapping[str, Callable[..., Any]]] = {
     for each in (
         *(hello, clock, free_port, facts, foreign_load, room, lay, fresh, text, order, start),
         *(stage, state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
-        *(lock_holders, unlock, remove, sha256),
+        *(lock_holders, unlock, remove, sha256, ran, small_text, paths, keep_text),
+        *(remove_file, administrators_words),
     )
 }
 

@@ -70,14 +70,14 @@ def let_go(host: RemoteHost, name: str) -> None:
 
 
 def holding(host: RemoteHost, name: str) -> str | None:
-    """``held``, ``left behind`` (its process is dead), or None where it is over."""
+    """``held``, ``dead`` (its process is, and its lock's words stand), or None: it is over."""
     job = RemoteJob(host=host, folder=job_folder(host, name), log="")
     stage = host.ask("stage", folder=job.folder)
     if stage in _UNDERWAY:
         return "held"
     told = _read(host, job, HELD)
     tokens = {each["token"] for each in host.ask("lock_holders")}
-    return "left behind" if told is not None and told["holder"]["token"] in tokens else None
+    return "dead" if told is not None and told["holder"]["token"] in tokens else None
 
 
 def end_jobs(host: RemoteHost, *, except_for: str) -> tuple[str, ...]:

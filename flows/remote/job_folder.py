@@ -87,7 +87,7 @@ def state_of(folder: Path) -> dict[str, Any]:
     its keeper is gone, and nobody wrote down an end.
     """
     state = read(folder / STATE)
-    is_kept = state is not None and _lives(*state["keeper"])
+    is_kept = state is not None and lives(*state["keeper"])
     ended = read(folder / ENDED)  # last: a keeper writes it before it goes
     if ended is not None:
         return {**(state or {}), **ended, "stage": "ended"}
@@ -129,6 +129,7 @@ def this_process() -> tuple[int, int]:
     return os.getpid(), 0 if found is None else found.started_ticks
 
 
-def _lives(pid: int, started_ticks: int) -> bool:
+def lives(pid: int, started_ticks: int) -> bool:
+    """Whether the very process of this id and start still runs."""
     found = process_of(pid)
     return found is not None and found.started_ticks == started_ticks

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.clouds.protocol import Order, Site
+from flows.clouds.protocol import HELD, LEFT_BEHIND, Order, Site
 from flows.clouds.ssh_hosts import SshHosts, connect, serves
 from flows.errors import InfrastructureError, UsageError
 from flows.host_lock import free, take
@@ -124,10 +126,53 @@ def test_a_host_that_cannot_be_reached_is_owned_until_it_answers(driver, ssh_hos
     with pytest.raises(InfrastructureError, match="no connection"):
         again.release(machine, unrecorded)
 
-    assert owned.state.startswith("unreachable: no connection to 127.0.0.1")
+    assert owned.seen.startswith("no connection to 127.0.0.1")
     ssh_host.start()
     again.release(machine, unrecorded)
     assert again.list_owned() == ()
+
+
+def test_a_host_that_is_gone_for_good_is_owned_until_its_time_is_over(driver, ssh_host):
+    machine = driver.acquire(ORDER, unrecorded)
+    driver.host(machine).close()
+    ssh_host.stop()
+    later = replace(driver.site, now=lambda: ORDER.expires + dt.timedelta(seconds=1))
+
+    assert len(connect(driver.site).list_owned()) == 1
+    assert connect(later).list_owned() == ()
+
+
+def test_a_hold_whose_campaign_was_killed_is_left_behind_and_can_be_released(
+    driver, ssh_host, tmp_path
+):
+    code = (
+        "import datetime as dt, os, pathlib, sys\n"
+        "from flows.clouds.protocol import Order, Site\n"
+        "from flows.clouds.ssh_hosts import connect\n"
+        "now = dt.datetime.now(dt.UTC)\n"
+        "site = Site(environment={'HOME': sys.argv[1]}, now=lambda: now,\n"
+        "            state=pathlib.Path(sys.argv[1], 'state'))\n"
+        "order = Order(host='ssh:box', campaign='a', run='r',\n"
+        "              expires=now + dt.timedelta(hours=1))\n"
+        "connect(site).acquire(order, lambda event, **facts: None)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code, tmp_path], check=False)
+
+    [owned] = driver.list_owned()
+
+    assert (owned.state, owned.seen) == (LEFT_BEHIND, "held")
+    driver.release(owned.machine, unrecorded)
+    assert driver.list_owned() == ()
+
+
+def test_a_machine_of_ours_is_held_and_costs_nothing(driver):
+    machine = driver.acquire(ORDER, unrecorded)
+
+    [owned] = driver.list_owned()
+
+    driver.release(machine, unrecorded)
+    assert (owned.state, owned.is_billed) == (HELD, False)
 
 
 def test_an_unknown_key_is_refused_before_anything_is_done(driver, ssh_host):
