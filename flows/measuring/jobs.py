@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from flows.bench.probe import Survey, survey
 from flows.bench.run import CellFiles, measure_cell
+from flows.bench.shard import HERE, Place
 from flows.bench.spec import CellSpec
 from flows.collect.source import Source
 from flows.foreign_load import Sampler, sampled
@@ -48,7 +49,8 @@ class Cell:
     """Measure one replication of one cell into ``folder``.
 
     ``percentile`` and ``first`` are the contract's: at which percentile its latencies are
-    judged, and which token its TTFT limits.
+    judged, and which token its TTFT limits. ``place`` is where its load comes from; who else
+    used that host is told.
     """
 
     spec: CellSpec
@@ -57,12 +59,17 @@ class Cell:
     launched: Source | None
     percentile: float = 95.0
     first: Literal["token", "answer"] = "token"
+    place: Place = HERE
 
     def done(self) -> Measured:
         """Its files are written; this is what they say."""
         with sampled(Sampler([os.getppid()])) as sampler:
             files = measure_cell(
-                self.spec, self.folder, known=self.survey, launched=self.launched
+                self.spec,
+                self.folder,
+                known=self.survey,
+                launched=self.launched,
+                place=self.place,
             )
         return self._told(files, sampler)
 
@@ -79,7 +86,7 @@ class Cell:
             interrupted=files.interrupted,
             asked=AskedCell.of(asked),
             document=document_of(summary, files),
-            foreign=sampler.load().to_json(),
+            foreign=dict(files.foreign or sampler.load().to_json()),
         )
 
 
