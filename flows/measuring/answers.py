@@ -28,6 +28,8 @@ class Failed:
     def error(self) -> RunoffError:
         """The error as it was raised there."""
         kind: type[RunoffError] = getattr(errors, self.kind, InfrastructureError)
+        if kind.__init__ is not RunoffError.__init__:  # it takes more than these three
+            kind = InfrastructureError
         return kind(self.where, self.seen, self.do)
 
 

@@ -39,6 +39,11 @@ class MeasuringProcess:
                 process_group=0,  # the terminal's Ctrl-C reaches it through us alone
             )
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     def ask(self, job: Ask) -> Survey:
         """How the server counts; RunoffError where it cannot be measured."""
         found: Survey = self._done(job)
