@@ -42,7 +42,8 @@ def decide(plan: RunPlan, summary: Summary, checks: Checks, now: dt.datetime) ->
     now
         The time of the decision: prices older than 90 days by then are stale.
     """
-    everybody = contenders(plan, summary, checks)
+    # In the order of names, so that the order in the file decides nothing.
+    everybody = sorted(contenders(plan, summary, checks), key=lambda each: each.name)
     verdict = verdict_of(plan, everybody)
     stamp = stamp_of(plan, summary, everybody, checks)
     by_name = {each.name: each for each in everybody}

@@ -1,0 +1,341 @@
+"""The decision, rule by rule, in the order in which they are applied."""
+
+from __future__ import annotations
+
+import pytest
+
+from catalog.quantity import Basis
+from reports.run.checks_file import Check
+from reports.run.plan_file import DemandFacts, PriceFacts
+from tests.reports.decide.fields import CONTRACT, Rate, Runner, decided
+
+FAST, SLOW = (2000.0, 2020.0, 1990.0), (1000.0, 1010.0, 990.0)
+
+
+def priced(value=3.6, **changes):
+    facts = PriceFacts(value=value, unit="USD/h", basis=Basis.ASSUMPTION, stated=True)
+    return facts.model_copy(update=changes)
+
+
+def test_a_candidate_twice_as_fast_at_the_same_price_is_chosen():
+    found = decided([Runner(name="a", tokens=SLOW), Runner(name="b", tokens=FAST)])
+
+    assert (found.outcome, found.chosen, found.exit_code) == ("chosen", "b", 0)
+    assert found.runner_up == "a"
+    assert found.gap.word == "better"
+    assert found.gap.ratio.value == pytest.approx(0.5, rel=0.02)
+
+
+def test_the_same_twice_shows_no_difference_and_names_the_tie_apart():
+    found = decided(
+        [Runner(name="a", tokens=SLOW), Runner(name="b", tokens=(1005.0, 995.0, 1002.0))]
+    )
+
+    assert (found.outcome, found.exit_code) == ("no difference shown", 5)
+    assert found.chosen is None
+    assert found.tie_break == "a"
+
+
+@pytest.mark.parametrize(
+    ("changes", "winner"),
+    [
+        ({"devices": 2, "price": 3.6}, "b"),  # fewer devices
+        ({"devices": 1, "price": 3.6003}, "b"),  # then the lower hourly price
+    ],
+)
+def test_ties_go_to_fewer_devices_then_the_lower_hourly_price(changes, winner):
+    found = decided(
+        [Runner(name="a", **changes), Runner(name="b", tokens=(995.0, 1004.0, 999.0))]
+    )
+
+    assert found.outcome == "no difference shown"
+    assert found.tie_break == winner
+
+
+def test_a_tie_goes_to_the_incumbent():
+    found = decided(
+        [Runner(name="a"), Runner(name="b", tokens=(1001.0, 1003.0, 994.0), devices=2)],
+        incumbent="b",
+    )
+
+    assert found.tie_break == "b"
+
+
+def test_an_incumbent_stays_where_a_switch_saves_too_little():
+    better = [value * 1.08 for value in SLOW]
+    runners = [Runner(name="a", tokens=SLOW), Runner(name="b", tokens=better)]
+
+    stays = decided(runners, incumbent="a")
+    goes = decided(runners, incumbent="a", switch_if_saves=0.05)
+
+    assert (stays.outcome, stays.chosen) == ("chosen", "a")
+    assert "must save 10%" in stays.sentence
+    assert goes.chosen == "b"
+
+
+def test_an_incumbent_that_misses_the_contract_has_no_say():
+    found = decided(
+        [Runner(name="a", verdict="misses"), Runner(name="b", price=9.0)], incumbent="a"
+    )
+
+    assert found.chosen == "b"
+
+
+def test_only_the_proven_can_win_however_cheap_the_others_are():
+    found = decided([Runner(name="a", price=0.1, verdict="inconclusive"), Runner(name="b")])
+
+    assert found.chosen == "b"
+    assert found.of("a").standing == "inconclusive"
+    assert found.of("a").rank is None
+
+
+def test_where_all_miss_none_complies():
+    found = decided([Runner(name=name, verdict="misses") for name in "ab"])
+
+    assert (found.outcome, found.exit_code) == ("none complies", 4)
+
+
+@pytest.mark.parametrize("cell", ["client-bound", "invalid", "not-steady"])
+def test_a_void_cell_is_no_evidence_for_or_against(cell):
+    for verdict in ("holds", "misses"):
+        found = decided([Runner(name="a", cell=cell, verdict=verdict)])
+        assert found.of("a").standing == "no valid evidence"
+        assert (found.outcome, found.exit_code) == ("inconclusive", 7)
+
+
+def test_a_cap_bound_cell_disqualifies_nobody():
+    found = decided([Runner(name="a", cell="cap-bound", verdict="misses")])
+
+    assert found.of("a").standing == "inconclusive"
+    assert found.exit_code == 5
+
+
+def test_an_open_question_beside_misses_is_not_none_complies():
+    found = decided(
+        [Runner(name="a", verdict="misses"), Runner(name="b", verdict="inconclusive")]
+    )
+
+    assert (found.outcome, found.exit_code) == ("inconclusive", 5)
+
+
+def test_one_failed_candidate_beside_a_decision_is_a_note():
+    found = decided([Runner(name="a"), Runner(name="b", tokens=(), failed=(0, 1, 2))])
+
+    assert (found.chosen, found.exit_code) == ("a", 0)
+    assert found.of("b").standing == "failed"
+
+
+def test_when_nothing_came_up_nothing_is_decided():
+    found = decided([Runner(name="a", tokens=(), failed=(0, 1, 2))])
+
+    assert (found.outcome, found.exit_code) == ("nothing measured", 8)
+    assert found.stamp == "ESTIMATE"
+
+
+def test_a_candidate_that_fails_to_start_once_is_not_proven():
+    found = decided([Runner(name="a", tokens=SLOW[:2], failed=(2,))])
+
+    assert found.of("a").standing == "inconclusive"
+    assert "1 of 3 launches failed" in found.of("a").why
+
+
+def test_one_voted_out_on_paper_is_named_and_not_ranked():
+    found = decided([Runner(name="a"), Runner(name="b", measured=False)])
+
+    assert found.of("b").standing == "voted out on paper"
+    assert any("b" in step and "paper" in step for step in found.rule)
+
+
+def test_another_precision_needs_its_quality_proven_first():
+    facts = {"parity": "needs quality proof"}
+    unproven = decided([Runner(name="a"), Runner(name="b", tokens=FAST, facts=facts)])
+    proven = decided(
+        [Runner(name="a"), Runner(name="b", tokens=FAST, facts=facts, quality="holds")]
+    )
+
+    assert unproven.chosen == "a"
+    assert unproven.of("b").standing == "needs quality proof"
+    assert proven.chosen == "b"
+
+
+def test_bad_answers_are_a_miss_however_fast():
+    assert decided([Runner(name="a", quality="misses")]).of("a").standing == "misses"
+
+
+def test_a_measurement_below_its_bound_supports_nothing():
+    alarm = Check(
+        id="contradiction",
+        requirement="",
+        observed="ITL 2 ms against a bound of 8 ms",
+        needed="",
+        verdict="fail",
+        candidate="a",
+        load_point="closed-4",
+    )
+    found = decided([Runner(name="a")], checks=[alarm])
+
+    assert found.of("a").standing == "no valid evidence"
+    assert found.exit_code == 7
+
+
+def test_without_a_price_tokens_per_machine_hour_are_ranked():
+    found = decided(
+        [Runner(name="a", tokens=SLOW, price=None), Runner(name="b", tokens=FAST, price=99.0)]
+    )
+
+    assert found.chosen == "b"
+    assert "machine-hour" in found.ranked_by
+
+
+def test_prices_of_several_currencies_are_not_added_up():
+    found = decided([Runner(name="a"), Runner(name="b", price=priced(unit="EUR/h"))])
+
+    assert "machine-hour" in found.ranked_by
+
+
+def test_a_spot_price_is_not_ranked_beside_on_demand_unless_asked():
+    runners = [
+        Runner(name="a", price=priced(3.6, commitment="on-demand")),
+        Runner(name="b", price=priced(1.0, commitment="spot")),
+    ]
+
+    assert decided(runners).chosen == "a"
+    assert decided(runners).of("b").rank is None
+    assert decided(runners, commitments=("on-demand", "spot")).chosen == "b"
+
+
+def test_a_stale_price_cannot_decide_a_signoff():
+    old = priced(3.6, stated=False, date="2026-01-01")
+    found = decided([Runner(name="a", price=old)])
+
+    assert any("stale" in reason for reason in found.of("a").unsignable)
+    assert any("stale" in blocker for blocker in found.blockers)
+
+
+def test_a_cost_ceiling_is_a_clause():
+    contract = CONTRACT.model_copy(update={"cost_ceiling_usd_per_1m": 0.5})
+
+    assert decided([Runner(name="a")], contract=contract).of("a").clauses["cost"] != "holds"
+
+
+def test_the_bracket_ends_below_the_lowest_miss_even_if_a_higher_rate_held():
+    rates = [Rate(per_s=2), Rate(per_s=4, verdict="misses"), Rate(per_s=8)]
+    found = decided([Runner(name="a", rates=rates)]).of("a").held_rate
+
+    assert (found.highest_proven, found.lowest_disproven) == (2, 4)
+
+
+def test_demand_is_carried_by_whole_instances():
+    demand = DemandFacts(peak_per_s=40, mean_per_s=9, headroom=0.2, spare=1)
+    contract = CONTRACT.model_copy(update={"demand": demand})
+    found = decided(
+        [Runner(name="a", price=2.0, rates=[Rate(per_s=8), Rate(per_s=10, verdict="misses")])],
+        contract=contract,
+    )
+
+    place = found.of("a")
+    assert place.instances == 8  # ceil(40 / (8 × 0.8)) + 1
+    assert place.monthly_usd.value == pytest.approx(8 * 2.0 * 730)
+    assert place.monthly_usd.low == pytest.approx(6 * 2.0 * 730)  # at 10 per s
+    assert found.chosen == "a"
+
+
+def test_by_demand_the_cheaper_fleet_wins_though_its_tokens_cost_more():
+    demand = DemandFacts(peak_per_s=3, mean_per_s=1)
+    contract = CONTRACT.model_copy(update={"demand": demand})
+    small = Runner(name="small", price=1.0, tokens=(100.0, 101.0, 99.0), rates=[Rate(per_s=4)])
+    large = Runner(name="large", price=8.0, tokens=FAST, rates=[Rate(per_s=50)])
+
+    assert decided([small, large]).chosen == "large"
+    assert decided([small, large], contract=contract).chosen == "small"
+
+
+def test_rankings_that_disagree_depend_on_demand_and_say_where_they_cross():
+    small = Runner(
+        name="small",
+        price=1.0,
+        tokens=(1000.0, 1010.0, 990.0),
+        rates=[Rate(per_s=4, tokens=(500.0, 505.0, 495.0))],
+    )
+    large = Runner(
+        name="large",
+        price=2.0,
+        tokens=(1000.0, 1005.0, 992.0),
+        rates=[Rate(per_s=12, tokens=(1500.0, 1515.0, 1485.0))],
+    )
+    found = decided([small, large])
+
+    assert (found.outcome, found.exit_code) == ("depends on demand", 5)
+    assert found.crossover.value == 8  # three of small cost 3, one of large costs 2
+
+
+def test_an_endpoint_by_the_token_breaks_even_with_hardware_by_the_hour():
+    endpoint = Runner(
+        name="service",
+        price=priced(10.0, unit="USD/Mtok"),
+        facts={"kind": "endpoint", "host_class": "endpoint"},
+    )
+    found = decided([Runner(name="ours", price=3.6), endpoint])
+
+    flip = next(each for each in found.flips if each.what == "load")
+    assert flip.flips_at.value == pytest.approx(3.6 / 10 * 1e6 / 3600 / 128)
+    assert "around the clock" in flip.sentence
+
+
+def test_the_price_that_would_flip_it_is_the_one_of_equal_cost():
+    found = decided([Runner(name="a", tokens=SLOW), Runner(name="b", tokens=FAST)])
+
+    flip = next(each for each in found.flips if each.what == "price")
+    assert (flip.candidate, flip.now.value) == ("a", 3.6)
+    assert flip.flips_at.value == pytest.approx(1.8, rel=0.01)
+
+
+def test_across_machines_the_margin_is_wider():
+    better = [value * 1.035 for value in SLOW]
+    near = decided([Runner(name="a", tokens=SLOW), Runner(name="b", tokens=better)])
+    far = decided([Runner(name="a", tokens=SLOW), Runner(name="b", tokens=better, host="two")])
+
+    assert (near.chosen, far.chosen) == ("b", None)
+    assert far.gap.margin == 0.05
+
+
+def test_single_comparisons_are_against_the_paper_s_primary_and_corrected():
+    runners = [
+        Runner(name="a", tokens=(1000.0, 1010.0, 990.0), devices=4),
+        Runner(name="b", tokens=(1005.0, 995.0, 1000.0), facts={"ranks": ("primary",)}),
+        Runner(name="c", tokens=(500.0, 505.0, 495.0)),
+    ]
+    found = decided(runners)
+    rows = [row for row in found.comparisons if row.metric == "usd_per_1m_compliant"]
+
+    assert {row.against for row in rows} == {"b"}
+    assert {row.candidate: row.word for row in rows}["c"] == "worse"
+    assert all(row.p_adjusted >= row.p for row in rows)
+
+
+def test_dummy_weights_cannot_be_signed():
+    found = decided([Runner(name="a", facts={"is_dummy": True})])
+
+    assert any("dummies" in reason for reason in found.of("a").unsignable)
+
+
+@pytest.mark.parametrize(
+    ("changes", "stamp"),
+    [
+        ({}, "MEASURED"),
+        ({"exploratory": True}, "EXPLORATORY"),
+        ({"rehearsal": True}, "REHEARSAL"),
+    ],
+)
+def test_the_stamp_says_what_the_evidence_is(changes, stamp):
+    assert decided([Runner(name="a")], **changes).stamp == stamp
+
+
+def test_the_limiter_of_every_kind_has_its_four_texts():
+    from reports.decide.limiter import texts
+    from reports.run.decision_file import Limiter
+
+    kinds = Limiter.model_fields["what"].annotation.__args__
+    assert set(texts()) == set(kinds)
+    for kind, text in texts().items():
+        assert Limiter(what=kind, measured="seen", **text)
