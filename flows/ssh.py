@@ -13,14 +13,12 @@ import hashlib
 import logging
 import os
 import secrets
-import select
 import shlex
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -30,6 +28,7 @@ import paramiko
 from flows.bench.endpoint import is_loopback
 from flows.bench.http import LOOPBACK_ONLY
 from flows.errors import InfrastructureError, UsageError
+from flows.remote.command import Done, drained, unwrapped, wrapped
 from flows.remote.config_text import config_text
 from flows.remote.known_hosts import HostKey, KnownKeys, known_keys, pinned_key, require_known
 from flows.remote.login import Login, resolved
@@ -84,26 +83,6 @@ def _home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME") or Path.home())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """A command that has ended by itself: its code (128 and the signal for a killed one)."""
-
-    code: int
-    output: bytes
-    complaints: bytes
-
-    @property
-    def text(self) -> str:
-        """What it printed."""
-        return self.output.decode(errors="replace")
-
-    @property
-    def last_words(self) -> str:
-        """The last line that it complained with, or printed."""
-        said = (self.complaints or self.output).decode(errors="replace").strip()
-        return said.splitlines()[-1] if said else "it said nothing"
-
-
 class Connection:
     """One authenticated connection; several threads may use it."""
 
@@ -134,21 +113,20 @@ class Connection:
             If it took too long, or was killed with the shell around it.
         """
         word = secrets.token_hex(8)
-        wrapped = f"printf '%s\\n' {word}\n(\n{script}\n)\nprintf '\\n%s %s\\n' {word} $?"
         with self._told("a command"):
             channel = self._transport.open_session(timeout=CONNECT_S)
             try:
-                channel.exec_command(_plain(f"/bin/sh -c {shlex.quote(wrapped)}"))
-                output, complaints = _drained(channel, stdin, limit_s)
+                words = shlex.quote(wrapped(script, word))
+                channel.exec_command(_plain(f"/bin/sh -c {words}"))
+                output, complaints = drained(channel, stdin, limit_s)
             finally:
                 channel.close()
-        before, _, printed = output.partition(f"{word}\n".encode())
-        body, mark, code = printed.rpartition(f"\n{word} ".encode())
-        if mark:
-            return Done(code=int(code), output=body, complaints=complaints)
+        done = unwrapped(output, complaints, word)
+        if done is not None:
+            return done
         if not self.is_alive:
             raise self._lost("the connection ended before the command did")
-        said = (complaints or printed or before).decode(errors="replace").strip()[-300:]
+        said = (complaints or output).decode(errors="replace").strip()[-300:]
         raise InfrastructureError(
             self._where,
             f"a command was killed or did not run: {said or 'it said nothing'}",
@@ -460,33 +438,6 @@ def _offered(login: Login, seen: list[str]) -> Iterator[tuple[str, paramiko.PKey
 def _plain(command: str) -> str:
     """The command in place of the login shell, without what makes shells read files."""
     return f"exec env -u BASH_ENV -u ENV {command}"
-
-
-def _drained(channel: paramiko.Channel, stdin: bytes, limit_s: float) -> tuple[bytes, bytes]:
-    """Both streams to their ends, read as they come."""
-    until_s = time.monotonic() + limit_s
-    output, complaints = bytearray(), bytearray()
-    channel.settimeout(limit_s)
-    if stdin:
-        channel.sendall(stdin)
-    channel.shutdown_write()
-    while True:
-        is_over = channel.closed or channel.eof_received
-        moved = False
-        while channel.recv_ready():
-            output += channel.recv(_READ_BYTES)
-            moved = True
-        while channel.recv_stderr_ready():
-            complaints += channel.recv_stderr(_READ_BYTES)
-            moved = True
-        if is_over and not moved:
-            return bytes(output), bytes(complaints)
-        if time.monotonic() > until_s:
-            raise InfrastructureError(
-                "a command", f"it took longer than {limit_s:g} s", "Look what holds the host"
-            )
-        if not moved:
-            select.select([channel], [], [], _LOOK_S)
 
 
 def _sha256(path: Path) -> str:
