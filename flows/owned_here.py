@@ -43,7 +43,7 @@ class Swept:
 
 
 def look(
-    site: Site, stores: Iterable[Path], clouds: Callable[[], Iterable[Cloud]] = all_clouds
+    site: Site, stores: Iterable[Path], clouds: Callable[[], Iterable[Cloud]] | None = None
 ) -> Look:
     """All that is ours: on each configured cloud, and by the ledgers of runs in ``stores``."""
     known, problems = _known(site.state, stores)
@@ -51,7 +51,7 @@ def look(
     drivers: dict[str, Driver] = {}
     listed: list[Owned] = []
     unheard: list[str] = []
-    for cloud in clouds():
+    for cloud in (clouds or all_clouds)():
         if not cloud.configured(site):
             continue
         try:
