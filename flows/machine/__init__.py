@@ -1,0 +1,1 @@
+"""A machine's accelerators as their driver tells them, held against what was ordered."""
