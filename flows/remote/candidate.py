@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from deploy_templates.plan import LaunchPlan
 from flows.errors import UsageError
+from flows.launch.secrets import secrets_of
 from flows.launch.wait import Progress
 from flows.launch_plans import Requested, launch_of
 from flows.launching import Prepared, as_rendered
@@ -16,6 +18,9 @@ from flows.remote.host import RemoteHost
 from flows.remote.install import remote_install
 from flows.remote.launching import RemoteRunning, remote_launch
 from flows.remote.ship import shipped
+
+_KEY: Final = "_API_KEY"
+_KEY_BYTES: Final = 24
 
 
 def prepare_there(
@@ -86,15 +91,35 @@ def start_there(
     if not prepared.is_port_stated:
         elsewhere["port"] = host.ask("free_port")
     plan = prepared.finished(_rendered(prepared.requested, **elsewhere))
+    name_of_key = _key_of(prepared.requested, plan)
+    key = {} if name_of_key is None else {name_of_key: secrets.token_urlsafe(_KEY_BYTES)}
+    plan = replace(plan, secret_env=(*plan.secret_env, *key))
     return plan, remote_launch(
         host,
         plan,
         folder,
         name=name,
         environment=environment,
+        secrets={**secrets_of(plan, environment).values, **key},
+        headers=_headers(key.get(name_of_key or "")),
         progress=progress,
         installed=prepared.installed,
     )
+
+
+def _key_of(requested: Requested, plan: LaunchPlan) -> str | None:
+    """The name under which the engine takes a key from its environment; None: it takes none.
+
+    With a key of its own a server answers nobody else who can reach the host's loopback
+    interface. A container's environment was settled when the plan was rendered.
+    """
+    runtime = requested.runtime
+    known = () if runtime is None or plan.mode == "container" else runtime.launch.managed_env
+    return next((name for name in known if name.endswith(_KEY)), None)
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
 def _with_weights(

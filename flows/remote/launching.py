@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from deploy_templates.plan import LaunchPlan
+from flows.bench.endpoint import checked_endpoint
 from flows.errors import LaunchError
 from flows.launch.ask import Address
 from flows.launch.clock import Clock, SystemClock
@@ -27,6 +28,7 @@ from flows.launch.secrets import Secrets, secrets_of
 from flows.launch.start import brought_up
 from flows.launch.wait import Tell
 from flows.launch.watch import LogWatch
+from flows.load.plan import Endpoint, Tls
 from flows.remote.clock import Offset
 from flows.remote.host import RemoteHost
 from flows.remote.job import LEASE_S, RemoteJob, begin
@@ -228,6 +230,12 @@ class RemoteRunning(Running):
     def __init__(self, session: RemoteSession, facts: LaunchFacts, address: Address) -> None:
         super().__init__(session, facts, address)
         self._remote = session
+        self._headers = address.headers
+
+    def endpoint(self) -> Endpoint:
+        """Where the server takes prompts, as this machine calls it, with its key."""
+        path = self._remote.plan.readiness.completion_path
+        return checked_endpoint(f"{self.url}{path}", self._headers, Tls())
 
     def place(self, cpus: Sequence[int] = ()) -> RemotePlace:
         """The host as the place of this server's load, held to these CPUs (none: all)."""

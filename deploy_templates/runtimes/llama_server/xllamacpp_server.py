@@ -70,6 +70,8 @@ def parameters(given: argparse.Namespace) -> Any:
         value = getattr(given, flag)
         if value is not None:
             put(made, value)
+    if os.environ.get("LLAMA_API_KEY"):  # as llama-server takes it
+        made.api_keys = [os.environ["LLAMA_API_KEY"]]
     return made
 
 
