@@ -46,10 +46,11 @@ def afford(work: Underway, visit: Visit, point: str | None) -> None:
 
 def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
     """Say of the cells that a failed launch leaves unmeasured that they are lost."""
-    work.progress.state(visit.candidate, f"failed launch: {error}")
+    what = "failed launch" if isinstance(error, LaunchError) else "not measured"
+    work.progress.state(visit.candidate, f"{what}: {error}")
     missing = () if visit.replication == SEARCH_LAUNCH else work.missing(visit)
     for point in missing:
-        _skip(work, visit, point, f"failed launch: {error.seen}")
+        _skip(work, visit, point, f"{what}: {error.seen}")
 
 
 def serve(work: Underway, visit: Visit) -> Serving:

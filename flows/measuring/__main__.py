@@ -1,20 +1,16 @@
-"""``python -P -m flows.measuring [CPU,CPU]``: jobs on standard input, answers on output.
-
-Both are pickles, one after the other: the other end is always our own process.
-"""
+"""``python -P -m flows.measuring [CPU,CPU]``: jobs on standard input, answers on output."""
 
 from __future__ import annotations
 
 import os
-import pickle
 import queue
 import signal
 import sys
 import threading
-from typing import BinaryIO
 
 from flows.errors import RunoffError
 from flows.measuring.answers import Answer, Failed, Interrupted, Value
+from flows.measuring.frames import receive, send
 from flows.measuring.jobs import Job
 
 
@@ -25,10 +21,10 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments:
         os.sched_setaffinity(0, {int(cpu) for cpu in arguments[0].split(",")})
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else gets between answers
     jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(sys.stdin.buffer, jobs), daemon=True).start()
+    threading.Thread(target=_read, args=(sys.stdin.fileno(), jobs), daemon=True).start()
     _warm_up()
     while True:
         try:
@@ -39,8 +35,7 @@ def main(arguments: list[str]) -> int:
         except KeyboardInterrupt:
             answer = Interrupted()
         try:
-            pickle.dump(answer, answers)
-            answers.flush()
+            send(answers, answer)
         except BrokenPipeError:
             return 0
         if isinstance(answer, Interrupted):
@@ -56,11 +51,11 @@ def _answer(job: Job) -> Answer:
         )
 
 
-def _read(stream: BinaryIO, jobs: queue.SimpleQueue[Job | None]) -> None:
+def _read(stream: int, jobs: queue.SimpleQueue[Job | None]) -> None:
     """Hand on jobs; at the end of the stream, whoever asked is gone: stop what is under way."""
     while True:
         try:
-            jobs.put(pickle.load(stream))  # noqa: S301 - our own starter wrote it
+            jobs.put(receive(stream))
         except EOFError:
             jobs.put(None)
             os.kill(os.getpid(), signal.SIGINT)

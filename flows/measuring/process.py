@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from flows.errors import InfrastructureError
 from flows.interruption import Interrupted as CampaignInterrupted
 from flows.interruption import Interruption
 from flows.measuring.answers import Failed, Interrupted, Value
+from flows.measuring.frames import receive, send
 from flows.measuring.jobs import Ask, Cell, Job, Measured
 
 _LAST_WORDS = 2_000
@@ -95,10 +95,9 @@ class MeasuringProcess:
         if stdin is None or stdout is None:
             raise TypeError("the process was started without pipes")
         try:
-            pickle.dump(job, stdin)
-            stdin.flush()
-            return pickle.load(stdout)  # noqa: S301 - our own process wrote it
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            send(stdin.fileno(), job)
+            return receive(stdout.fileno())
+        except (BrokenPipeError, EOFError):
             self._interruption.check()
             code = self._process.wait()
             said = self._log.read_bytes()[-_LAST_WORDS:].decode(errors="replace").strip()

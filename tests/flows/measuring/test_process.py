@@ -118,6 +118,14 @@ def test_one_that_cannot_start_says_what_it_said(tmp_path, engine):
         measuring.ask(Ask(spec=spec(engine)))
 
 
+def test_a_fault_there_is_told_here_with_its_last_words(tmp_path):
+    with (
+        MeasuringProcess(tmp_path / "log", Interruption()) as measuring,
+        pytest.raises(InfrastructureError, match="code 1: AttributeError"),
+    ):
+        measuring.ask("no job")
+
+
 STARTER = """
 import sys, pathlib
 from flows.bench.flags import Flags, cell_spec
