@@ -17,6 +17,7 @@ from reports.run.plan_file import RunPlan
 from reports.run.read import Measured, Run
 
 Ledger = tuple[Mapping[str, Any], ...]
+_EARLIER: Final = "earlier-"  # what a launch left that another of its replication followed
 _SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
 
 
@@ -51,10 +52,14 @@ class Replication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One launch of a candidate as its own record has it; several per replication: replicas."""
+    """One launch of a candidate as its own record has it; several per replication: replicas.
+
+    An ``is_earlier`` one was followed by another of the same replication.
+    """
 
     candidate: str
     replication: int
+    is_earlier: bool = False
     document: Mapping[str, Any]
 
 
@@ -136,6 +141,9 @@ def _launches(folder: RunFolder) -> tuple[Launch, ...]:
         Launch(
             candidate=path.relative_to(root).parts[0],
             replication=int(path.relative_to(root).parts[1]),
+            is_earlier=any(
+                part.startswith(_EARLIER) for part in path.relative_to(root).parts[2:-1]
+            ),
             document=_object(path),
         )
         for path in sorted(root.glob("*/*/**/launch.json"))

@@ -54,6 +54,9 @@ def choose_metric(pool: Sequence[Contender], commitments: Sequence[str]) -> Choi
     prices, or with several currencies, tokens per machine-hour are ranked instead.
     """
     apart = _other_commitments(pool, commitments)
+    if len(apart) == len(pool):
+        why = f"no price is {' or '.join(commitments)}, and they are not alike"
+        return Choice(metric=YIELD, why=why, apart={})
     priced = [each for each in pool if each.name not in apart]
     currencies = {currency for each in priced if (currency := currency_of(each.facts))}
     unknown = [each.name for each in priced if each.facts.price is None]

@@ -56,7 +56,7 @@ def verdict_of(plan: RunPlan, everybody: Sequence[Contender]) -> Verdict:
     if not pool:
         return _nobody(everybody)
     choice = choose_metric(pool, plan.commitments)
-    ranked = [each for each in pool if each.name not in choice.apart] or pool
+    ranked = [each for each in pool if each.name not in choice.apart]
     rule = [*_first_rules(everybody, pool), *_metric_rules(choice, pool)]
     demand = plan.contract.demand
     if demand is not None and choice.metric is COST:
@@ -265,7 +265,21 @@ def _cost_words(each: Contender) -> str:
 
 
 def _holds(each: Contender) -> str:
-    return f"{each.name} holds the contract: {each.why}."
+    return f"{each.name} holds the contract: {each.why}.{_by_statistic(each)}"
+
+
+def _by_statistic(each: Contender) -> str:
+    """That goodput is judged otherwise under another ITL statistic, where it is."""
+    found = {} if each.cell is None else each.cell.goodput
+    verdicts = {
+        name: clause.verdict
+        for name, clause in found.items()
+        if clause.number.value is not None and clause.verdict != "no such clause"
+    }
+    if len(set(verdicts.values())) < 2:
+        return ""
+    words = ", ".join(f"{name} {verdict}" for name, verdict in verdicts.items())
+    return f" Goodput hangs on the ITL statistic: {words}."
 
 
 def _gaps(rows: Sequence[Comparison], metric: Metric) -> list[str]:

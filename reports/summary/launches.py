@@ -14,28 +14,45 @@ from reports.run.summary_file import LaunchSummary
 
 State = Literal["ready", "failed", "died"]
 _CAME_UP: Final = ("ready", "stopped")
+_BROKEN_OFF: Final = ("starting", "given up")  # by us: it says nothing of the candidate
 
 
 def launch_summaries(run: Gathered, candidate: str) -> tuple[LaunchSummary, ...]:
     """Every launch of a candidate, by replication; replicas of one launch are one."""
     records: dict[int, list[Mapping[str, Any]]] = {}
+    threats: dict[int, str] = {}
     for launch in run.launches:
-        if launch.candidate == candidate:
+        if launch.candidate != candidate or launch.document.get("state") in _BROKEN_OFF:
+            continue
+        if not launch.is_earlier:
             records.setdefault(launch.replication, []).append(launch.document)
-    failed = {
-        int(line["replication"]): str(line.get("why") or line.get("error") or "")
-        for line in run.events("launch-failed", candidate=candidate)
-        if line.get("replication") is not None
-    }
-    came_later = {each.number for each in run.of(candidate)}
-    numbers = sorted({*records, *(number for number in failed if number not in came_later)})
+        elif _state(launch.document) != "ready":
+            threats[launch.replication] = "an earlier launch of this replication failed"
+    failed = _failed(run, candidate)
+    came_up = {each.number for each in run.of(candidate)}
+    numbers = sorted({*records, *(number for number in failed if number not in came_up)})
     return tuple(
-        _launch(number, records.get(number, []), failed.get(number)) for number in numbers
+        _launch(number, records.get(number, []), failed.get(number), threats.get(number))
+        for number in numbers
     )
 
 
+def _failed(run: Gathered, candidate: str) -> dict[int, str]:
+    """Replications whose launch failed by itself, and why; not those that we broke off."""
+    lines = run.events("launch-failed", candidate=candidate)
+    return {
+        int(line["replication"]): why
+        for line in lines
+        if line.get("replication") is not None
+        and not (why := str(line.get("why") or "")).startswith("interrupted")
+    }
+
+
 def _launch(
-    replication: int, documents: list[Mapping[str, Any]], failed: str | None
+    replication: int,
+    documents: list[Mapping[str, Any]],
+    failed: str | None,
+    threat: str | None,
 ) -> LaunchSummary:
     states = [_state(document) for document in documents]
     starts_s = [document["start_ns"] / 1e9 for document in documents if "start_ns" in document]
@@ -49,9 +66,7 @@ def _launch(
             (str(d["fingerprint"]) for d in documents if "fingerprint" in d), None
         ),
         differences=tuple(dict.fromkeys(_differences(documents))),
-        threats=tuple(
-            dict.fromkeys(str(t) for document in documents for t in document.get("threats", ()))
-        ),
+        threats=tuple(dict.fromkeys(_threats(documents, threat))),
         error=None if is_up else next(iter(errors), failed or None),
     )
 
@@ -62,6 +77,13 @@ def _state(document: Mapping[str, Any]) -> State:
         return "failed"
     stopped = document.get("stopped")
     return "died" if stopped is not None and not stopped.get("signals") else "ready"
+
+
+def _threats(documents: list[Mapping[str, Any]], threat: str | None) -> Iterator[str]:
+    for document in documents:
+        yield from (str(each) for each in document.get("threats", ()))
+    if threat is not None:
+        yield threat
 
 
 def _differences(documents: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -8,9 +8,19 @@ from reports.conclude import conclude
 from reports.errors import ReportsError
 from reports.run import layout
 from reports.run.layout import RunFolder
-from reports.run.plan_file import LoadPoint
+from reports.run.plan_file import LoadPoint, OfflineFacts
 from reports.run.read import file_text, read_run
-from tests.reports.run.builder import CLOSED, NOW, POISSON, QUICK, B, C, Made, build_run
+from tests.reports.run.builder import (
+    CLOSED,
+    CONTRACT,
+    NOW,
+    POISSON,
+    QUICK,
+    B,
+    C,
+    Made,
+    build_run,
+)
 
 WRITTEN = (layout.SUMMARY, layout.CHECKS, layout.DECISION)
 
@@ -115,6 +125,23 @@ def test_rates_beyond_what_a_candidate_holds_end_its_bracket(tmp_path):
 
     bracket = conclude(folder, now=NOW).decision.of("B").held_rate
     assert (bracket.highest_proven, bracket.lowest_disproven) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("goal", "outcome"), [(300_000.0, "chosen"), (5_000_000.0, "none complies")]
+)
+def test_offline_work_is_judged_over_the_family_of_levels(tmp_path, goal, outcome):
+    slo = CONTRACT.slo.model_copy(update={"ttft_ms": None, "itl_ms": None, "goodput": None})
+    contract = CONTRACT.model_copy(
+        update={"slo": slo, "offline": OfflineFacts(tokens_per_hour=goal)}
+    )
+    points = (CLOSED[1], CLOSED[4])
+    folder = build_run(tmp_path, [B], contract=contract, points=points, decision_point=None)
+
+    decision = conclude(folder, now=NOW).decision
+
+    assert decision.outcome == outcome
+    assert decision.of("B").decision_point == "closed-4"
 
 
 def test_a_folder_without_a_plan_is_refused(tmp_path):

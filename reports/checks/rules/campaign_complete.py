@@ -20,12 +20,10 @@ def check(evidence: Evidence) -> Iterator[Check]:
         }
         there = {(each.load_point, each.number) for each in evidence.files.of(facts.name)}
         skipped = {
-            line.get("load_point")
+            (line.get("load_point"), line.get("replication"))
             for line in evidence.files.events("skipped", candidate=facts.name)
         }
-        missing = sorted(
-            (point, number) for point, number in planned - there if point not in skipped
-        )
+        missing = sorted(planned - there - skipped)
         words = ", ".join(f"{point} ({number + 1})" for point, number in missing[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         yield Check(

@@ -302,7 +302,12 @@ def test_a_simulation_has_no_physics_to_contradict(tmp_path):
 def test_a_cell_skipped_for_a_stated_reason_is_not_missing(honest):
     missing = FAULTS["campaign_complete"](honest)
     gone = honest.files.replications[0]
-    line = {"event": "skipped", "candidate": gone.candidate, "load_point": gone.load_point}
+    line = {
+        "event": "skipped",
+        "candidate": gone.candidate,
+        "load_point": gone.load_point,
+        "replication": gone.number,
+    }
     told = with_files(missing, ledger=(*missing.files.ledger, line))
 
     assert {check.verdict for check in of(told, "campaign_complete")} == {"pass"}

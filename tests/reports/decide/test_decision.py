@@ -204,6 +204,16 @@ def test_a_spot_price_is_not_ranked_beside_on_demand_unless_asked():
     assert decided(runners, commitments=("on-demand", "spot")).chosen == "b"
 
 
+def test_where_no_price_is_of_the_asked_kind_tokens_are_ranked():
+    runners = [
+        Runner(name="a", price=priced(3.6, commitment="reserved")),
+        Runner(name="b", price=priced(9.0, commitment="spot"), tokens=FAST),
+    ]
+
+    assert decided(runners).chosen == "b"
+    assert "machine-hour" in decided(runners).ranked_by
+
+
 def test_a_stale_price_cannot_decide_a_signoff():
     old = priced(3.6, stated=False, date="2026-01-01")
     found = decided([Runner(name="a", price=old)])

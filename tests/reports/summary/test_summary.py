@@ -168,6 +168,29 @@ def test_launches_tell_how_they_came_up(tmp_path):
     assert launches[0].differences == ("dtype: asked bfloat16, seen float16",)
 
 
+def test_a_launch_that_we_broke_off_is_no_failure_of_the_candidate(tmp_path):
+    folder = build_run(tmp_path, (B,), **QUICK)
+    path = folder.launch("B", 2) / "launch.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | {"state": "given up"}))
+    run = read_run(folder.path)
+
+    launches = summary_of(run, gathered(run)).candidate("B").launches
+    assert [launch.state for launch in launches] == ["ready", "ready"]
+
+
+def test_an_earlier_launch_of_a_replication_that_failed_is_a_threat(tmp_path):
+    folder = build_run(tmp_path, (B,), **QUICK)
+    earlier = folder.launch("B", 0) / "earlier-1"
+    earlier.mkdir()
+    (earlier / "launch.json").write_text(json.dumps({"state": "failed", "error": "no disk"}))
+    run = read_run(folder.path)
+
+    first = summary_of(run, gathered(run)).candidate("B").launches[0]
+    assert first.state == "ready"
+    assert first.threats == ("an earlier launch of this replication failed",)
+
+
 def test_the_time_to_one_more_replica_says_what_it_lacks(honest):
     number = honest[1].candidate("B").first_token_s
 
