@@ -103,4 +103,9 @@ class Aws(Strict):
             raise ValueError("key_name and key_file go together; state both, or neither")
         if self.capacity_reservation is not None and self.market == "spot":
             raise ValueError("a capacity reservation is not sold as spot; drop one")
+        if self.capacity_reservation is not None and 1 not in {
+            len(self.zones),
+            len(self.subnets),
+        }:
+            raise ValueError("a capacity reservation is in one zone; state it under zones")
         return self

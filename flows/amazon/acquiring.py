@@ -42,8 +42,8 @@ class Acquisition:
     """One order on its way to a machine.
 
     ``by`` says who rents; ``ask`` gets the text of an https address; ``waiting`` hears why it
-    takes time, and what it raises ends the wait. ``asked`` are tokens and ids of whatever may
-    be ours by now.
+    takes time, and what it raises ends the wait. ``asked`` are tokens and ids of
+    machines that may be ours by now.
     """
 
     api: Api
@@ -130,6 +130,7 @@ class Acquisition:
                 wish,
                 there,
                 token=self._token,
+                asked=self.asked,
                 waits=self._waits(),
                 record=record,
             )
@@ -141,9 +142,7 @@ class Acquisition:
         )
 
     def _token(self, place: Place) -> str:
-        token = client_token(self.order, place, self.home.attempt(self.order.host_id))
-        self.asked.append(token)
-        return token
+        return client_token(self.order, place, self.home.attempt(self.order.host_id))
 
     def _waits(self) -> Iterator[None]:
         stated = self.choices.patience

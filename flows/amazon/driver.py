@@ -44,6 +44,7 @@ from flows.errors import InfrastructureError, StillBilled, UsageError
 REGIONS: Final = "RUNOFF_AWS_REGIONS"
 _REGION_NAMES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _READY_S: Final = 900.0
+_LISTED_S: Final = 6.0  # a new instance is not always listed at once
 _OVER: Final = ("shutting-down", "terminated", "stopping", "stopped")
 _SPOT: Final = "spot"
 
@@ -267,8 +268,12 @@ class Amazon:
         """Remove what an acquisition that failed has made so far."""
         order, region = work.order, work.region
         try:
-            for instance in standing(self.api, region, order):
-                removal.terminate(self.api, region, instance["InstanceId"])
+            for _ in moments(_LISTED_S if work.asked else 0.0, first_s=0.5, most_s=2.0):
+                found = standing(self.api, region, order)
+                for instance in found:
+                    removal.terminate(self.api, region, instance["InstanceId"])
+                if found:
+                    break
             work.home.next_attempt(order.host_id)
             home = work.home if work.home.leave(order.host_id) else None
             removal.clear(self.api, region, order.campaign, order.run, home)

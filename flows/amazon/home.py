@@ -12,6 +12,7 @@ import re
 import secrets
 import threading
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -57,10 +58,14 @@ class Home:
 
     @property
     def id(self) -> str:
-        """Eight digits, drawn once."""
+        """Eight digits, drawn once, by whichever campaign comes first."""
         file = self.path / "id"
         if not file.is_file():
-            _write_private(file, secrets.token_hex(_ID_BYTES))
+            drawn = self.path / f"id.{secrets.token_hex(_ID_BYTES)}"
+            _write_private(drawn, secrets.token_hex(_ID_BYTES))
+            with suppress(FileExistsError):
+                file.hardlink_to(drawn)
+            drawn.unlink()
         return file.read_text(encoding="ascii").strip()
 
     def remember(self, region: str) -> None:

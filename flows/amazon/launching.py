@@ -42,13 +42,14 @@ def launched(
     places: Sequence[Place],
     *,
     token: Callable[[Place], str],
+    asked: list[str],
     waits: Iterator[None],
     record: Record,
 ) -> dict[str, Any] | None:
     """The instance, from the first place that has room; None where its token is used up.
 
     A place that gives no answer is asked again with the same token before any other is: it
-    may have granted the request.
+    may have granted the request. ``asked`` keeps the tokens of requests that were not refused.
 
     Raises
     ------
@@ -62,10 +63,13 @@ def launched(
     for _ in waits:
         while here < len(places):
             place = places[here]
+            asked.append(token(place))
             try:
-                return _granted(api, region, run_instances(wish, place, token(place)))
+                return _granted(api, region, run_instances(wish, place, asked[-1]))
             except ApiError as error:
                 kind = kind_of(error)
+                if kind != "busy":
+                    asked.pop()
                 if kind not in {"capacity", "busy"}:
                     raise
                 refused[place.zone] = error.code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from flows.errors import StillBilled
 
 _ENDING: Final = ("shutting-down", "terminated")
 _TRIES_S: Final = 60.0
+_LISTED_S: Final = 3.0  # a new instance is not always listed at once
 _END_S: Final = 300.0
 _GROUP_S: Final = 60.0
 
@@ -28,16 +30,7 @@ def terminate(api: Api, region: str, instance: str) -> None:
         If nobody confirms that it ends.
     """
     try:
-        for _ in moments(_TRIES_S, first_s=0.5, most_s=8.0):
-            try:
-                api("ec2", "terminate_instances", region, InstanceIds=[instance])
-                break
-            except ApiError as error:
-                if kind_of(error) != "busy":
-                    raise
-                last = error
-        else:
-            raise last
+        _ask_to_end(api, region, instance)
         state = _seen_ending(api, region, instance)
     except ApiError as error:
         if kind_of(error) == "gone":
@@ -49,6 +42,25 @@ def terminate(api: Api, region: str, instance: str) -> None:
             f"{instance} is still {state} after {_END_S:g} s",
             "Look at the console; then: runoff machines --release",
         )
+
+
+def _ask_to_end(api: Api, region: str, instance: str) -> None:
+    """Ask until it is heard; one that is not known may only be too new to be listed."""
+    new_until = time.monotonic() + _LISTED_S
+    last: ApiError | None = None
+    for _ in moments(_TRIES_S, first_s=0.5, most_s=8.0):
+        try:
+            api("ec2", "terminate_instances", region, InstanceIds=[instance])
+        except ApiError as error:
+            kind, last = kind_of(error), error
+            if kind not in {"busy", "gone"}:
+                raise
+            if kind == "gone" and time.monotonic() >= new_until:
+                raise
+        else:
+            return
+    if last is not None:
+        raise last
 
 
 def _seen_ending(api: Api, region: str, instance: str) -> str:

@@ -115,7 +115,7 @@ class Boto:
             code, message = told.get("Code", "Unknown"), told.get("Message", str(error))
         except no_credentials as error:
             code, message = NO_CREDENTIALS, str(error)
-        except exceptions.HTTPClientError as error:
+        except (exceptions.HTTPClientError, exceptions.ConnectionError) as error:
             code, message = NO_ANSWER, str(error)
         except exceptions.BotoCoreError as error:
             code, message = type(error).__name__, str(error)

@@ -41,7 +41,9 @@ def test_a_caller_that_is_many_or_nobody_is_refused(stated):
         {"tags": {str(n): "1" for n in range(41)}},
         {"key_name": "ada"},
         {"key_file": "ada.pem"},
-        {"market": "spot", "capacity_reservation": "cr-0123456789abcdef0"},
+        {"market": "spot", "capacity_reservation": "cr-0123456789abcdef0", "zones": ["a"]},
+        {"capacity_reservation": "cr-0123456789abcdef0"},
+        {"capacity_reservation": "cr-0123456789abcdef0", "zones": ["a", "b"]},
         {"market": "free"},
         {"region": "america"},
         {"disk_throughput": 99},
@@ -52,6 +54,12 @@ def test_a_caller_that_is_many_or_nobody_is_refused(stated):
 def test_what_cannot_be_meant_is_refused(keys):
     with pytest.raises(ValidationError):
         Aws(**keys)
+
+
+def test_a_capacity_reservation_says_where_it_is():
+    stated = Aws(capacity_reservation="cr-0123456789abcdef0", zones=("us-east-1b",))
+
+    assert stated.zones == ("us-east-1b",)
 
 
 def test_nothing_has_to_be_stated():

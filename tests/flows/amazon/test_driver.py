@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import re
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -211,7 +212,8 @@ def test_what_a_company_requires_is_used_and_never_removed(
 
 
 def test_a_capacity_reservation_is_the_place_that_is_asked_for(driver_with, world, ledger):
-    driver_with(capacity_reservation="cr-0123456789abcdef0").acquire(order(), ledger)
+    driver = driver_with(capacity_reservation="cr-0123456789abcdef0", zones=["us-east-1b"])
+    driver.acquire(order(), ledger)
 
     assert (
         run_instances(world)[
@@ -403,6 +405,55 @@ def test_credentials_that_expire_before_the_launch_is_known_are_told_as_money(
 
     with pytest.raises(StillBilled, match=r"a machine for aws-g6\.xlarge may still be billed"):
         driver.acquire(order(), ledger)
+
+
+def test_a_denied_launch_is_no_money_even_if_nothing_more_can_be_asked(driver, world, ledger):
+    world.faults = [
+        Fault("RunInstances", "UnauthorizedOperation"),
+        Fault("DescribeInstances", "ExpiredToken", only=lambda asked: len(world.seen) > 9),
+    ]
+
+    with pytest.raises(InfrastructureError, match="UnauthorizedOperation") as told:
+        driver.acquire(order(), ledger)
+
+    assert told.value.exit_code == ExitCode.INFRASTRUCTURE
+
+
+def test_a_machine_that_is_not_listed_yet_is_ended_all_the_same(driver, world, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("TerminateInstances", "InvalidInstanceID.NotFound", times=2)]
+
+    driver.release(machine, ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_a_launch_that_was_granted_unheard_is_ended_once_it_is_listed(
+    driver_with, world, ledger, ec2
+):
+    world.faults = [Fault("RunInstances", "", after=True)]
+    hidden = iter([True, True, False])
+    empty = b"<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>"
+    world.rewrite = lambda action, body: (
+        empty
+        if action == "DescribeInstances" and world.tokens and next(hidden, False)
+        else body
+    )
+
+    with pytest.raises(InfrastructureError, match="NoAnswer"):
+        driver_with(zones=["us-east-1b"]).acquire(order(), ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_an_endpoint_that_is_down_is_no_answer(driver_with, ledger):
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+
+    with pytest.raises(InfrastructureError, match="NoAnswer"):
+        driver_with(more={"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}).acquire(
+            order(), ledger
+        )
 
 
 def test_a_throttled_release_goes_on(driver, world, ledger, ec2):

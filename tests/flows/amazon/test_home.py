@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,15 @@ def test_a_home_has_one_name_and_two_homes_have_two(home, tmp_path):
     assert len(home.id) == 8
     assert home.id == Home(home.path).id
     assert home.id != Home(tmp_path / "another").id
+
+
+def test_campaigns_that_start_side_by_side_agree_on_the_name(tmp_path):
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            home = Home(tmp_path / str(number))
+            names = set(threads.map(lambda home: home.id, [home] * 8))
+            assert names == {home.id}
+            assert [path.name for path in home.path.iterdir()] == ["id"]
 
 
 def test_regions_are_remembered_once(home):
