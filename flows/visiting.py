@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from flows.errors import LaunchError, RunoffError
 from flows.interruption import Interrupted
@@ -14,8 +15,9 @@ from flows.measuring.process import MeasuringProcess
 from flows.placement_cpus import CpuPlacement
 from flows.provision import placement
 from flows.underway import SEARCH_LAUNCH, Underway
-from reports.run.layout import PARTIAL
 from reports.run.plan_file import Visit
+
+_LOG: Final = "measuring.log"
 
 
 def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
@@ -83,6 +85,7 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
     """End the server and the process that measured it; ``death`` is why it was gone before."""
     with serving.measurer:
         pass
+    serving.measurer.forget_silence()
     running = serving.running
     if running is None:
         return
@@ -145,8 +148,8 @@ def _service(work: Underway, visit: Visit, launch: str) -> Serving:
 
 def _measurer(work: Underway, visit: Visit, cpus: CpuPlacement) -> MeasuringProcess:
     """Started before the server: its imports are done when the server is ready."""
-    log = work.store.folder.path / PARTIAL / f"{visit.candidate}.log"
-    log.parent.mkdir(exist_ok=True)
+    log = work.launch_folder(visit) / _LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
     return MeasuringProcess(log, work.interruption, cpus.load or ())
 
 
@@ -158,6 +161,7 @@ def _given_up(measurer: MeasuringProcess) -> Iterator[MeasuringProcess]:
     except BaseException:
         with measurer:
             pass
+        measurer.forget_silence()
         raise
 
 

@@ -59,6 +59,11 @@ class MeasuringProcess:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
+    def forget_silence(self) -> None:
+        """Remove the log of one that has ended without a complaint."""
+        if self._log.exists() and not self._log.stat().st_size:
+            self._log.unlink()
+
     def __enter__(self) -> Self:
         return self
 
