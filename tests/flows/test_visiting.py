@@ -195,3 +195,65 @@ def test_machines_are_not_rented_without_a_budget_and_a_yes(begun, budget, said)
         ),
     ):
         pass
+
+
+def cell(verdict="valid", **clauses):
+    return {
+        "verdict": verdict,
+        "clauses": {name: {"verdict": said} for name, said in clauses.items()},
+    }
+
+
+def test_levels_above_one_that_missed_in_two_launches_are_skipped_and_said_so(begun):
+    with begun(matrix={"concurrency": [1, 2, 4, 8]}) as work:
+        first, second = work.plan.order
+        missed = cell(ttft="misses", itl="holds")
+
+        work.learn_cell(first, "closed-4", missed, 1.0)
+        assert work.skipped(second, "closed-8") is None
+        work.learn_cell(second, "closed-4", missed, 1.0)
+
+        assert work.skipped(second, "closed-8") == "above a proven miss (closed-4)"
+        assert [
+            work.skipped(second, name) for name in ("closed-1", "closed-2", "closed-4")
+        ] == [
+            None,
+            None,
+            None,
+        ]
+        visiting.todo(work, second)
+        assert names(work) == ["skipped"]
+
+
+def test_a_cell_without_valid_evidence_proves_no_miss(begun):
+    with begun(matrix={"concurrency": [1, 2, 4, 8]}) as work:
+        for visit in work.plan.order:
+            work.learn_cell(visit, "closed-4", cell("client-bound", ttft="misses"), 1.0)
+
+        assert work.skipped(work.plan.order[0], "closed-8") is None
+
+
+def test_one_who_came_up_once_is_given_up_after_two_failures_in_a_row(begun):
+    failure = LaunchError("not ready", "launch of 'a'", "not ready within 60 s", "")
+    with begun() as work:
+        work.learn_launch("a", None)
+        work.learn_launch("a", failure)
+        assert not work.is_given_up("a")
+        work.learn_launch("a", failure)
+
+        assert work.skipped(work.plan.order[0], "closed-2") == (
+            "failed launch: not ready within 60 s"
+        )
+
+
+def test_a_resumed_run_counts_what_it_has_spent_before(begun):
+    with begun() as work:
+        work.record("spent", usd=1.5, seconds=60.0, wall_s=90.0)
+        again = type(work)(
+            work.store, work.plan, work.campaign, asked=work.asked, around=work.around
+        )
+
+        now_s = time.monotonic()
+        assert again.spending.usd(now_s) == 1.5
+        assert again.spending.machine_s(now_s) == 60.0
+        assert again.spending.wall_s(now_s) >= 90.0
