@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from catalog.json_schema import DIALECT
+from reports.run.aftermath_file import AftermathFile
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.control_file import ControlFile
@@ -19,6 +20,7 @@ from reports.run.signoff_file import Signoff
 from reports.run.summary_file import Summary
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {
+    "aftermath": AftermathFile,
     "cell": CellFile,
     "checks": Checks,
     "control": ControlFile,

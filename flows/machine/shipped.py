@@ -9,6 +9,6 @@ SHIPPED: Final = (
     *(f"flows/control/{name}.py" for name in ("host", "step")),
     *(f"flows/telemetry/{name}.py" for name in ("__init__", "__main__", "amd", "nvidia")),
     *(f"flows/telemetry/{name}.py" for name in ("nvml", "processors", "sampler")),
-    *(f"flows/machine/{name}.py" for name in ("__init__", "amd", "around", "found", "look")),
-    "flows/machine/nvidia.py",
+    *(f"flows/machine/{name}.py" for name in ("__init__", "aftermath", "amd", "around")),
+    *(f"flows/machine/{name}.py" for name in ("found", "look", "nvidia")),
 )

@@ -6,14 +6,17 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from flows.errors import InfrastructureError
+from reports.cell.steady import tokens_between, window_of
+from reports.columns import RequestColumns
 from reports.records import Anchor
 from reports.run.telemetry_file import Telemetry, write_telemetry
+from reports.telemetry.summary import summarise_telemetry
 
 MEASURED: Final = "measured"
 _START_S: Final = 30.0
@@ -57,6 +60,40 @@ def sampled_here(lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def cell_telemetry(
+    lines: str,
+    path: Path,
+    columns: RequestColumns,
+    *,
+    devices: Sequence[int] | None = None,
+    targets_mhz: Mapping[int, float] | None = None,
+    offset_ns: int = 0,
+) -> dict[str, Any] | None:
+    """A replication's samples kept at ``path``, and their summary for ``CellFile.telemetry``.
+
+    The window is that of the measured requests; None, and no file, where there is none.
+    ``columns`` are all requests of the replication: whoever they are for, their tokens took
+    the energy.
+
+    Raises
+    ------
+    RecordsError
+        If the file cannot be written.
+    InfrastructureError
+        If the lines are not a sampler's.
+    """
+    window = window_of(columns.where(columns.phase == MEASURED))
+    if window is None:
+        return None
+    windows = {MEASURED: (window.begin_ns, window.end_ns)}
+    return summarise_telemetry(
+        kept(lines, path, windows, offset_ns=offset_ns),
+        devices=devices,
+        targets_mhz=targets_mhz,
+        output_tokens=round(tokens_between(columns, window.begin_ns, window.end_ns)),
+    )
 
 
 def kept(
