@@ -1,9 +1,10 @@
 """Control of this machine for a campaign elsewhere.
 
 ``python -P -m flows.control hold ORDER FOLDER`` makes the settings of the JSON file ORDER and
-prints how they came out as one line; it holds them until its standard input ends, or until it
-is told to end, puts them back, and prints the record again. ``restore FOLDER`` undoes what a
-killed controller left. Runs on the machine: standard library only.
+prints how they came out as one line; it holds them until it is told to end (SIGTERM), puts
+them back, and prints the record again. With ``--with-caller`` behind it also ends with its
+standard input. ``restore FOLDER`` undoes what a killed controller left. Runs on the machine:
+standard library only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str]) -> int:
     """Hold or restore; returns the exit code."""
     match arguments:
         case ["hold", order, folder]:
-            return _hold(json.loads(Path(order).read_bytes()), folder)
+            return _hold(Path(order), folder, signal.pause)
+        case ["hold", order, folder, "--with-caller"]:
+            return _hold(Path(order), folder, sys.stdin.read)
         case ["restore", folder]:
             said = restore_leftover(Here(prefix=administrator()), folder)
             print(said or "nothing was left")  # noqa: T201 - the answer to who asked
@@ -38,14 +41,15 @@ def main(arguments: Sequence[str]) -> int:
     return 2
 
 
-def _hold(order: list[dict[str, object]], folder: str) -> int:
+def _hold(path: Path, folder: str, wait: Callable[[], object]) -> int:
+    order = json.loads(path.read_bytes())
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     control = None
     try:
         with controlled(Here(prefix=administrator()), order, folder) as control:
             _say(control.to_json())
-            sys.stdin.read()
+            wait()
     except _Ended:
         pass
     if control is not None:

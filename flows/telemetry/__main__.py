@@ -1,6 +1,7 @@
-"""The sampler: ``python -P -m flows.telemetry FILE [--every S] [--most S] [--nvml LIBRARY]``.
+"""The sampler: ``python -P -m flows.telemetry FILE [--every S] [--most S] [--with-caller]``.
 
-It writes to FILE until it is told to end, its standard input ends or its time is over.
+It writes to FILE until it is told to end or its time is over; ``--with-caller``: or until its
+standard input ends, as it does when whoever holds the other end is gone.
 Runs on the machine: standard library only.
 """
 
@@ -24,11 +25,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--every", type=float, default=Settings().every_s)
     parser.add_argument("--most", type=float, default=Settings().most_s)
     parser.add_argument("--nvml", default=Settings().nvml)
+    parser.add_argument("--with-caller", action="store_true")
     asked = parser.parse_args(arguments)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
-    threading.Thread(target=_until_alone, args=(stop,), daemon=True).start()
+    if asked.with_caller:
+        threading.Thread(target=_until_alone, args=(stop,), daemon=True).start()
     settings = Settings(every_s=asked.every, most_s=asked.most, nvml=asked.nvml)
     with asked.file.open("w", encoding="utf-8") as out:
         sample(out, stop, settings)

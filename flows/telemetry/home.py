@@ -26,7 +26,10 @@ _AFTER: Final = 1.5  # intervals sampled past the end: counters must be read bey
 
 
 def command(lines: Path | str, *, every_s: float, python: str = sys.executable) -> list[str]:
-    """The words that start the sampler, here or on a host that has our modules."""
+    """The words that start the sampler, here or on a host that has our modules.
+
+    It ends when it is told to (SIGTERM), and after six hours.
+    """
     return [
         *(python, "-P", "-s", "-m", "flows.telemetry"),
         *(str(lines), "--every", str(every_s)),
@@ -46,7 +49,9 @@ def sampled_here(lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
         If the sampler does not come up.
     """
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command(lines, every_s=every_s), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [*command(lines, every_s=every_s), "--with-caller"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
     )
     try:
         _wait_for_samples(process, lines)

@@ -23,9 +23,9 @@ def controller(smi, tmp_path):
     order.write_text(json.dumps(device_steps(asked, "nvidia", (0,))))
     smi.put("sudo", "exit 1")  # no administrator's rights beyond our own
 
-    def start(*words: str) -> subprocess.Popen[bytes]:
+    def start(*words: str, more: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.control", *words, str(folder)],
+            [sys.executable, "-P", "-m", "flows.control", *words, str(folder), *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(os.environ),
@@ -36,7 +36,7 @@ def controller(smi, tmp_path):
 
 def test_it_holds_the_settings_until_nobody_listens(controller, smi):
     start, order, _ = controller
-    with start("hold", str(order)) as process:
+    with start("hold", str(order), more=("--with-caller",)) as process:
         first = json.loads(process.stdout.readline())
         inside = smi.set_on()
         out, _ = process.communicate()

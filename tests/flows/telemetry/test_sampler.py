@@ -147,7 +147,7 @@ def test_a_sampler_whose_campaign_is_gone_ends(smi, tmp_path):
         "import subprocess, sys, time; sys.argv.pop(0);"
         "subprocess.Popen(sys.argv, stdin=subprocess.PIPE); time.sleep(1); raise SystemExit"
     )
-    words = command(tmp_path / "lines", every_s=0.1)
+    words = [*command(tmp_path / "lines", every_s=0.1), "--with-caller"]
     subprocess.run([sys.executable, "-c", code, *words], check=False, timeout=20)
     until_s = time.monotonic() + 10
     while "ended" not in (tmp_path / "lines").read_text() and time.monotonic() < until_s:
