@@ -16,6 +16,7 @@ from reports.run.telemetry_file import Row, Telemetry
 
 WINDOW: Final = "measured"
 NEAR_MHZ: Final = 15.0  # a clock no further from its target than this is on it
+_STEP_MHZ: Final = 15
 _GAPS: Final = 3.0  # intervals between samples; more is a hole in the record
 _LEAST_GAP_S: Final = 3.0
 
@@ -60,6 +61,18 @@ def summarise_telemetry(
         "energy_j_per_output_token": whole / output_tokens if whole and output_tokens else None,
         "host": _host([row for row in told.rows if row["source"] == "host"], first_ns, last_ns),
         "sampling_share_of_core": told.share_of_core,
+    }
+
+
+def sustained_clocks(told: Mapping[str, Any]) -> dict[int, int]:
+    """The graphics clock in MHz that each device held throughout a window at free clocks.
+
+    A lock above it is accepted and not held. The lowest sample, down to the next step of 15.
+    """
+    return {
+        int(device): int(found["graphics_mhz"]["low"] // _STEP_MHZ * _STEP_MHZ)
+        for device, found in told["devices"].items()
+        if found["graphics_mhz"] is not None and found["is_whole"]
     }
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.telemetry.summary import observed_clocks, summarise_telemetry
+from reports.telemetry.summary import observed_clocks, summarise_telemetry, sustained_clocks
 from tests.reports.telemetry.samples import device, host, steady, telemetry
 
 
@@ -138,3 +138,15 @@ def test_clocks_of_all_cells_of_a_host_are_named_as_its_settings_are():
     seen = found["graphics_clock_mhz", "GPU 0"]
     assert (seen.low, seen.median, seen.high) == (1350.0, 1380.0, 1410.0)
     assert ("memory_clock_mhz", "GPU 0") in found
+
+
+def test_a_clock_to_lock_is_the_lowest_that_was_held_under_load():
+    rows = [*steady(number=0), *steady(number=1)]
+    rows[12]["graphics_mhz"] = 1307.0
+    rows[3]["graphics_mhz"] = 210.0  # before the window
+
+    assert sustained_clocks(of(rows)) == {0: 1305, 1: 1410}
+
+
+def test_a_hole_in_the_samples_proposes_no_clock():
+    assert sustained_clocks(of(steady()[:14])) == {}
