@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,15 +11,14 @@ from typing import Any, Final
 from catalog.errors import CatalogError
 from catalog.load import load_catalog
 from catalog.schema.cloud import Aws
-from deploy_templates.first_boot import HEARTBEAT
 from flows.amazon import inventory, removal
-from flows.amazon.acquiring import PREFIX, Acquisition, Got
+from flows.amazon.acquiring import PREFIX, Acquisition
 from flows.amazon.api import Api, ApiError
+from flows.amazon.described import address_of, machine_of
 from flows.amazon.home import Home
 from flows.amazon.images import type_facts
 from flows.amazon.launching import standing
 from flows.amazon.moments import moments
-from flows.amazon.prices import price_at_launch
 from flows.amazon.quotas import allowed_vcpus, quota_of, said_of
 from flows.amazon.refusals import explained, kind_of, still_billed
 from flows.clouds.protocol import (
@@ -31,7 +29,6 @@ from flows.clouds.protocol import (
     READY,
     RELEASED,
     RELEASING,
-    Login,
     Machine,
     Offering,
     Order,
@@ -74,13 +71,13 @@ class Amazon:
 
     def acquire(self, order: Order, record: Record) -> Machine:
         """A machine as ordered, started and priced; everything is removed where that fails."""
-        region = self._region(order)
+        region = self.region_of(order.offer or "")
         work = self._acquisition(order, region)
         record(ACQUIRING, region=region, **order.to_json())
         try:
             self.home.remember(region)
             work.home.hold(order.host_id)
-            machine = self._machine(work, work.instance(record))
+            machine = machine_of(work, work.instance(record), self.site.now())
         except BaseException as error:
             told = self._told(error, work)
             self._undo(work, told)
@@ -101,7 +98,7 @@ class Amazon:
         tell = partial(self.site.waiting, f"{machine.host_id}: waiting for {instance}")
         for _ in moments(_READY_S, first_s=0.5, most_s=5.0, tell=tell):
             found = self._described(machine)
-            state, address = _state(found), self._address(found)
+            state, address = _state(found), address_of(found, self.choices)
             if state == "running" and address is not None:
                 up = replace(machine, address=address)
                 record(READY, machine=up.to_json())
@@ -167,6 +164,23 @@ class Amazon:
         named += [_parts(each)[0] for each in self.site.known if each.driver == self.name]
         return tuple(sorted({region for region in named if region}))
 
+    def region_of(self, offer: str) -> str:
+        """The region of the file, of the environment, of the offer, in this order.
+
+        Raises
+        ------
+        UsageError
+            If nobody says.
+        """
+        told = (self.site.environment.get(name) for name in _REGION_NAMES)
+        region = self.choices.region or next(filter(None, told), None) or _offered_in(offer)
+        region = region or self.api.region()
+        if region is None:
+            raise UsageError(
+                f"offer {offer!r}", "nobody says in which region", "State aws.region"
+            )
+        return region
+
     @property
     def home(self) -> Home:
         """What is kept at home."""
@@ -176,16 +190,6 @@ class Amazon:
     def choices(self) -> Aws:
         """What the campaign's file says of AWS."""
         return self.site.campaign.aws if self.site.campaign is not None else Aws()
-
-    def _region(self, order: Order) -> str:
-        """The region of the file, of the environment, of the offer, in this order."""
-        told = (self.site.environment.get(name) for name in _REGION_NAMES)
-        region = self.choices.region or next(filter(None, told), None) or _offered_in(order)
-        region = region or self.api.region()
-        if region is None:
-            where = f"offer {order.offer!r}"
-            raise UsageError(where, "nobody says in which region", "State aws.region")
-        return region
 
     def _acquisition(self, order: Order, region: str) -> Acquisition:
         told = self.site.environment
@@ -200,40 +204,6 @@ class Amazon:
             ask=self.ask,
             waiting=self.site.waiting,
         )
-
-    def _machine(self, work: Acquisition, got: Got) -> Machine:
-        order, choices, now = work.order, self.choices, self.site.now()
-        price = price_at_launch(
-            self.api,
-            region=work.region,
-            zone=got.instance["Placement"]["AvailabilityZone"],
-            instance_type=got.facts.name,
-            is_spot=choices.market == _SPOT,
-            now=now,
-            stated=order.price,
-        )
-        noted = _noted(work, got)
-        noted["price_read_at"] = now.isoformat(timespec="seconds") if price is not None else ""
-        return Machine(
-            id=f"{work.region}/{got.instance['InstanceId']}",
-            driver=self.name,
-            host_id=order.host_id,
-            is_local=False,
-            address=self._address(got.instance),
-            price=price,
-            campaign=order.campaign,
-            run=order.run,
-            acquired_at=now,
-            expires=order.expires,
-            noted={name: value for name, value in noted.items() if value},
-            login=Login(
-                user=got.image.user, key=work.login_key, host_keys=(work.host_pair.public,)
-            ),
-        )
-
-    def _address(self, instance: Mapping[str, Any]) -> str | None:
-        name = "PrivateIpAddress" if self.choices.address == "private" else "PublicIpAddress"
-        return instance.get(name) or None
 
     def _described(self, machine: Machine) -> dict[str, Any]:
         region, instance = _parts(machine)
@@ -305,9 +275,9 @@ def _state(instance: Mapping[str, Any]) -> str | None:
     return state
 
 
-def _offered_in(order: Order) -> str | None:
+def _offered_in(offer: str) -> str | None:
     try:
-        return load_catalog(()).offer(order.offer or "").region
+        return load_catalog(()).offer(offer).region
     except CatalogError:
         return None
 
@@ -317,24 +287,3 @@ def _vcpus(work: Acquisition) -> int | None:
         return type_facts(work.api, work.region, work.instance_type).vcpus
     except ApiError:
         return None
-
-
-def _noted(work: Acquisition, got: Got) -> dict[str, str]:
-    """What was seen when the machine was got, for the report and for whoever enters it."""
-    instance, image = got.instance, got.image
-    launched: dt.datetime | None = instance.get("LaunchTime")
-    is_pinned = instance["ImageId"] == image.id
-    return {
-        "instance_type": got.facts.name,
-        "region": work.region,
-        "zone": instance["Placement"]["AvailabilityZone"],
-        "market": work.choices.market,
-        "capacity_reservation": work.choices.capacity_reservation or "",
-        "image": instance["ImageId"],
-        "image_name": image.name if is_pinned else "",
-        "image_parameter": (image.parameter or "") if is_pinned else "",
-        "architecture": got.facts.architecture,
-        "launched_at": "" if launched is None else launched.isoformat(timespec="seconds"),
-        "heartbeat": f"sudo {HEARTBEAT} SECONDS {int(work.order.expires.timestamp())}",
-        "adopted": "from an earlier try" if got.is_adopted else "",
-    }

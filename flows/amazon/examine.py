@@ -33,8 +33,13 @@ _LOOKS: Final = {  # what release and machines look through
 }
 
 
-def readings(api: Api, regions: Sequence[str], kinds: Sequence[str]) -> Iterator[Reading]:
-    """Who calls; then, for each region and instance type, all that a campaign will need."""
+def readings(
+    api: Api, regions: Sequence[str], kinds: Sequence[str], choices: Aws
+) -> Iterator[Reading]:
+    """Who calls; then, for each region and instance type, all that a campaign will need.
+
+    What the campaign states of its own (``choices``) is looked up and not asked to be made.
+    """
     try:
         told = api("sts", "get_caller_identity", regions[0])
     except ApiError as error:
@@ -43,20 +48,20 @@ def readings(api: Api, regions: Sequence[str], kinds: Sequence[str]) -> Iterator
     yield _ok("AWS identity", f"{told['Arn']} (account {told['Account']})")
     for region in regions:
         for kind in kinds:
-            yield from _kind_readings(api, region, kind)
+            yield from _kind_readings(api, region, kind, choices)
         for action, operation in _LOOKS.items():
             yield _tried(api, region, action, operation, {})
         for action, (operation, request) in _DRY.items():
             yield _on_ours(_tried(api, region, action, operation, request))
 
 
-def _kind_readings(api: Api, region: str, kind: str) -> Iterator[Reading]:
+def _kind_readings(api: Api, region: str, kind: str, choices: Aws) -> Iterator[Reading]:
     topic = f"{region} {kind}"
     try:
         facts = type_facts(api, region, kind)
-        there = places(api, region, kind, Aws())
+        there = places(api, region, kind, choices)
         yield _ok(f"{topic} zones", ", ".join(place.zone for place in there))
-        image = resolve_image(api, region, facts, None, None)
+        image = resolve_image(api, region, facts, choices.image, choices.user)
         yield _ok(f"{topic} image", f"{image.name} ({image.id})")
     except ApiError as error:
         yield _blocks(topic, explained(error))
@@ -64,12 +69,12 @@ def _kind_readings(api: Api, region: str, kind: str) -> Iterator[Reading]:
     except RunoffError as error:
         yield _blocks(topic, error)
         return
-    yield _quota(api, region, facts)
-    yield from _makes(api, region, facts, image)
+    yield _quota(api, region, facts, is_spot=choices.market == "spot")
+    yield from _makes(api, region, facts, image, choices)
 
 
-def _quota(api: Api, region: str, facts: TypeFacts) -> Reading:
-    quota = quota_of(facts.name, is_spot=False)
+def _quota(api: Api, region: str, facts: TypeFacts, *, is_spot: bool) -> Reading:
+    quota = quota_of(facts.name, is_spot=is_spot)
     allowed = allowed_vcpus(api, region, quota)
     topic = f"{region} {facts.name} quota"
     if allowed is None:
@@ -87,7 +92,9 @@ def _quota(api: Api, region: str, facts: TypeFacts) -> Reading:
     return _ok(topic, seen)
 
 
-def _makes(api: Api, region: str, facts: TypeFacts, image: Image) -> Iterator[Reading]:
+def _makes(
+    api: Api, region: str, facts: TypeFacts, image: Image, choices: Aws
+) -> Iterator[Reading]:
     machine = {
         "ImageId": image.id,
         "InstanceType": facts.name,
@@ -95,10 +102,13 @@ def _makes(api: Api, region: str, facts: TypeFacts, image: Image) -> Iterator[Re
         "MaxCount": 1,
     }
     yield _tried(api, region, "ec2:RunInstances", "run_instances", machine)
-    key = {"KeyName": "runoff-doctor", "PublicKeyMaterial": b"ssh-ed25519 AAAA"}
-    yield _tried(api, region, "ec2:ImportKeyPair", "import_key_pair", key)
+    if choices.key_name is None:
+        key = {"KeyName": "runoff-doctor", "PublicKeyMaterial": b"ssh-ed25519 AAAA"}
+        yield _tried(api, region, "ec2:ImportKeyPair", "import_key_pair", key)
+    if choices.security_groups:
+        return
     try:
-        network = network_of(api, region, Aws())
+        network = network_of(api, region, choices)
     except ApiError as error:
         yield _blocks(f"{region} network", explained(error))
         return

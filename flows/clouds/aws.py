@@ -7,11 +7,12 @@ and the translation of errors.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from catalog.schema import Candidate
 from flows.amazon.acquiring import PREFIX
 from flows.amazon.api import NO_ANSWER, NO_CREDENTIALS, ApiError
 from flows.amazon.driver import REGIONS, Amazon
@@ -24,6 +25,8 @@ from flows.load.plan import Endpoint
 
 if TYPE_CHECKING:
     import boto3
+
+    from flows.preflight.finding import Finding
 
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
 _KEYS: Final = {
@@ -81,6 +84,13 @@ def connect(site: Site) -> Amazon:
 def _boto(environment: tuple[tuple[str, str], ...]) -> Boto:
     """One set of connections for all hosts: the library takes a second to make each anew."""
     return Boto(dict(environment))
+
+
+def findings(site: Site, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
+    """What keeps the campaign from its machines: caller, credentials, quota, permissions."""
+    from flows.amazon.before import findings as found  # noqa: PLC0415 - few need it
+
+    return tuple(found(connect(site), [each.offer or "" for each in candidates]))
 
 
 class Boto:

@@ -105,7 +105,7 @@ def _aws(regions: list[str], kinds: Sequence[str], *, policy: bool, as_json: boo
     there = regions or driver.regions()
     if not there:
         raise UsageError("runoff doctor aws", "no region is known", "Name one, or AWS_REGION")
-    found = tuple(readings(driver.api, there, kinds or (USUAL_TYPE,)))
+    found = tuple(readings(driver.api, there, kinds or (USUAL_TYPE,), driver.choices))
     is_ready = all(reading.state != "blocks" for reading in found)
     if as_json:
         told = {"ready": is_ready, "aws": [reading.to_json() for reading in found]}
