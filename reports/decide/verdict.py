@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from reports.decide.contender import Contender
 from reports.decide.contest import (
@@ -18,13 +17,20 @@ from reports.decide.contest import (
 )
 from reports.decide.crossover import crossover_rate
 from reports.decide.demand import Fleet, cheapest, fleet_of
-from reports.decide.metric import BESIDE, COST, Choice, Metric, choose_metric, tie_order
+from reports.decide.metric import BESIDE, COST, Metric, choose_metric, tie_order
+from reports.decide.steps import (
+    UNDECIDED,
+    contest_steps,
+    first_steps,
+    listed,
+    metric_steps,
+    names_of,
+)
 from reports.number_words import amount
 from reports.run.decision_file import Comparison, Outcome
 from reports.run.plan_file import RunPlan
 
 HELD, MISSED, OPEN, VOID, NOTHING, REJECTED = 0, 4, 5, 7, 8, 3
-_UNDECIDED: Final = ("inconclusive", "needs quality proof", "no valid evidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,7 @@ def verdict_of(plan: RunPlan, everybody: Sequence[Contender]) -> Verdict:
         return _nobody(everybody)
     choice = choose_metric(pool, plan.commitments)
     ranked = [each for each in pool if each.name not in choice.apart]
-    rule = [*_first_rules(everybody, pool), *_metric_rules(choice, pool)]
+    rule = [*first_steps(everybody, pool), *metric_steps(choice, pool)]
     demand = plan.contract.demand
     if demand is not None and choice.metric is COST:
         fleets = {
@@ -76,8 +82,8 @@ def _nobody(everybody: Sequence[Contender]) -> Verdict:
     """No candidate is proven to hold the contract."""
     tried = [each for each in everybody if each.facts.measured]
     missed = [each for each in tried if each.standing == "misses"]
-    open_ = [each for each in tried if each.standing in (*_UNDECIDED, "not measured")]
-    rule = tuple(_first_rules(everybody, []))
+    open_ = [each for each in tried if each.standing in (*UNDECIDED, "not measured")]
+    rule = tuple(first_steps(everybody, []))
     because = tuple(f"{each.name}: {each.standing}: {each.why}" for each in tried)
     if not any(each.cell is not None for each in tried):
         return Verdict(
@@ -90,7 +96,7 @@ def _nobody(everybody: Sequence[Contender]) -> Verdict:
     if not open_ and missed:
         return Verdict(
             outcome="none complies",
-            sentence=f"No candidate holds the contract: {_names(missed)} "
+            sentence=f"No candidate holds the contract: {names_of(missed)} "
             f"{'misses' if len(missed) == 1 else 'miss'} it.",
             because=because,
             rule=rule,
@@ -99,7 +105,7 @@ def _nobody(everybody: Sequence[Contender]) -> Verdict:
     is_void = any(each.standing == "no valid evidence" for each in open_)
     return Verdict(
         outcome="inconclusive",
-        sentence=f"Nothing is decided: of {_names(open_)} it is not shown whether the "
+        sentence=f"Nothing is decided: of {names_of(open_)} it is not shown whether the "
         "contract holds.",
         because=because,
         rule=rule,
@@ -118,7 +124,7 @@ def _by_load(
         incumbent=plan.incumbent,
         switch_if_saves=plan.switch_if_saves,
     )
-    rule += _contest_rules(found, entries, plan)
+    rule += contest_steps(found, entries, plan)
     other = _at_held(plan, pool, metric, found, entries)
     rule.append(_held_rule(other, found))
     if other is not None and other.winner != found.winner:
@@ -224,7 +230,7 @@ def _concluded(
         outcome="no difference shown",
         tie_break=winner.name,
         sentence=(
-            f"No difference is shown between {_list(found.tied)} in {found.metric.words}; the "
+            f"No difference is shown between {listed(found.tied)} in {found.metric.words}; the "
             f"rule for ties names {winner.name}."
         ),
         because=(_holds(winner), *_gaps(rows, found.metric)),
@@ -325,7 +331,7 @@ def _by_demand(
         "instances, ranked by monthly cost."
     )
     if unsized:
-        rule.append(f"Without a proven rate no fleet can be sized: {_list(unsized)}.")
+        rule.append(f"Without a proven rate no fleet can be sized: {listed(unsized)}.")
     winner, kept = _demand_winner(plan, order, tied, fleets, by_name)
     shown = len(tied) == 1 or bool(kept)
     entries = entries_of(pool, COST, at_held=False)
@@ -334,7 +340,7 @@ def _by_demand(
         f"{winner} carries the demand with {fleet.instances} instances at "
         f"{_money(fleet, by_name[winner])} a month"
     )
-    rule.append(kept or f"Not shown to cost more than {order[0]}: {_list(tied)}.")
+    rule.append(kept or f"Not shown to cost more than {order[0]}: {listed(tied)}.")
     names = (winner, *(name for name in (*order, *unsized) if name != winner))
     return Verdict(
         outcome="chosen" if shown else "no difference shown",
@@ -342,7 +348,7 @@ def _by_demand(
         tie_break=None if shown else winner,
         sentence=f"{winner} {'stays' if kept else 'is chosen'}: {kept or sized}."
         if shown
-        else f"No difference is shown between the fleets of {_list(tied)}; the rule for ties "
+        else f"No difference is shown between the fleets of {listed(tied)}; the rule for ties "
         f"names {winner}.",
         because=(_holds(by_name[winner]), f"{sized}."),
         rule=tuple(rule),
@@ -380,62 +386,3 @@ def _money(fleet: Fleet, each: Contender) -> str:
     price = each.facts.price
     currency = "USD" if price is None else price.unit.partition("/")[0]
     return amount(fleet.monthly, currency)
-
-
-def _first_rules(everybody: Sequence[Contender], pool: Sequence[Contender]) -> list[str]:
-    rules = []
-    paper = [each for each in everybody if each.standing == "voted out on paper"]
-    if paper:
-        rules.append(f"A bound on paper rejects {_names(paper)}: not measured.")
-    for standing in ("failed", "not measured", "no valid evidence", "misses", *_UNDECIDED[:2]):
-        found = [each for each in everybody if each.standing == standing]
-        if found:
-            rules.append(f"Leaves as {standing}: {_names(found)}.")
-    if pool:
-        rules.append(f"Proven to hold every clause of the contract: {_names(pool)}.")
-    return rules
-
-
-def _metric_rules(choice: Choice, pool: Sequence[Contender]) -> list[str]:
-    rules = [f"Ranked by {choice.metric.words}: {choice.why}."] if len(pool) > 1 else []
-    return [*rules, *(f"{name} is not ranked: {why}." for name, why in choice.apart.items())]
-
-
-def _contest_rules(found: Contest, entries: dict[str, Entry], plan: RunPlan) -> list[str]:
-    if len(entries) == 1:
-        return ["One candidate is left: there is nothing to compare it with."]
-    rules = [f"The best of the sample is {found.best}."]
-    margins = sorted(
-        {
-            f"{log_margin:.0%}"
-            for name, entry in entries.items()
-            if name != found.best
-            and (log_margin := judged(entry, entries[found.best], found.metric).margin)
-        }
-    )
-    rules.append(
-        "One claim is tested: that it is better than each other one, by intervals over "
-        f"launches clear of ±{' and ±'.join(margins)}."
-    )
-    if found.kept:
-        return [*rules, f"The incumbent stays: {found.kept}."]
-    if found.shown:
-        return [*rules, f"Every comparison is clear: {found.best} is better."]
-    rules.append(f"Not shown to be worse than {found.best}: {_list(found.tied[1:])}.")
-    rules.append(
-        f"The incumbent {plan.incumbent} takes a tie."
-        if plan.incumbent == found.winner
-        else f"{found.winner} takes the tie: fewer devices, then the lower hourly price, then "
-        "the name."
-    )
-    return rules
-
-
-def _names(found: Sequence[Contender]) -> str:
-    return _list([each.name for each in found])
-
-
-def _list(names: Sequence[str]) -> str:
-    """Names in a sentence, in an order that is not the file's."""
-    ordered = sorted(names)
-    return ordered[0] if len(ordered) == 1 else f"{', '.join(ordered[:-1])} and {ordered[-1]}"
