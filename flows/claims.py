@@ -10,7 +10,6 @@ from reports.run.plan_file import RunPlan
 
 _CV: Final = 0.02  # of a metric between launches of one candidate, where nothing is known yet
 _WORTH_KNOWING: Final = 0.05
-_TAIL: Final = 99.0
 
 
 def claims(plan: RunPlan) -> Iterator[str]:
@@ -24,17 +23,20 @@ def claims(plan: RunPlan) -> Iterator[str]:
         smallest_difference,
     )
 
-    requests, runs = _requests(plan), plan.matrix.replications
-    for percentile in dict.fromkeys((plan.contract.slo.percentile, _TAIL)):
+    runs = plan.matrix.replications
+    requests = deciding_requests(plan) * runs
+    if runs == 1:
+        yield "one launch is no evidence of what the next one shows: no clause can be proven"
+    else:
+        percentile, goodput = plan.contract.slo.percentile, plan.contract.slo.goodput
         needed = requests_for_percentile(percentile)
         short = "" if requests >= needed else ": there will be no upper limit"
         yield (
-            f"p{percentile:g}: an upper limit takes {needed} requests of a launch, "
+            f"p{percentile:g}: an upper limit takes {needed} requests over all launches, "
             f"{requests:,} are planned{short}"
         )
-    goodput = plan.contract.slo.goodput
-    if goodput is not None:
-        yield _goodput(requests, goodput, fewest_hits(requests, goodput))
+        if goodput is not None:
+            yield _goodput(requests, goodput, fewest_hits(requests, goodput))
     same = smallest_difference(_CV, runs, margin=SAME_MACHINE)
     apart = smallest_difference(_CV, runs, margin=ACROSS_MACHINES)
     if same is None or apart is None:
@@ -52,7 +54,29 @@ def claims(plan: RunPlan) -> Iterator[str]:
         )
 
 
-def _requests(plan: RunPlan) -> int:
+def operating(plan: RunPlan) -> tuple[str, list[tuple[str, ...]]] | None:
+    """How often the goodput claim ends in each verdict, by true goodput: a title and rows.
+
+    The first row is a head. None where the contract claims no 95%, which is what was
+    simulated, or the plan is smaller than any that was.
+    """
+    from reports.stats.operating import (  # noqa: PLC0415 - as above
+        operating_characteristic,
+        operating_rows,
+    )
+
+    stored = operating_characteristic()
+    points = stored.of_plan(deciding_requests(plan), plan.matrix.replications)
+    if not points or plan.contract.slo.goodput != stored.target:
+        return None
+    title = (
+        f"The goodput verdict, by true goodput: % of {stored.campaigns:,} simulated campaigns "
+        "that end in holds / misses"
+    )
+    return title, operating_rows(points)
+
+
+def deciding_requests(plan: RunPlan) -> int:
     """Timed requests of one launch at the load that decides."""
     own = plan.matrix.decision_point
     if own is None:
@@ -62,8 +86,9 @@ def _requests(plan: RunPlan) -> int:
 
 def _goodput(requests: int, share: float, hits: int | None) -> str:
     if hits is None:
-        return f"goodput of {share:.1%}: {requests} requests cannot prove it, whatever happens"
+        return f"goodput of {share:.1%}: {requests:,} requests cannot prove it at all"
     return (
-        f"goodput of {share:.1%}: of {requests:,} independent requests {hits:,} must comply; "
+        f"goodput of {share:.1%}: of {requests:,} independent requests over all launches "
+        f"{hits:,} must comply; "
         "near capacity they come good and bad together, and more is needed"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from catalog.quantity import Quantity
 from flows.budget.steps import is_simulated
-from flows.claims import claims
+from flows.claims import claims, operating
 from flows.console import Console
 from flows.matrix import decides, duration_s, least_requests
 from flows.run_plan.candidates import NOWHERE
@@ -50,6 +50,11 @@ def show_run_plan(console: Console, plan: RunPlan) -> None:
     console.table(_order(plan))
     console.heading("What the planned runs can show")
     console.paragraphs(claims(plan))
+    known = operating(plan)
+    if known is not None:
+        title, (head, *rows) = known
+        cells = tuple(tuple(Cell(text=text) for text in row) for row in rows)
+        console.table(Table(title=title, columns=_columns(head), rows=cells))
     console.table(_estimate(plan.estimate))
     console.paragraphs(sums(plan))
 
