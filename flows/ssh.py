@@ -155,8 +155,8 @@ class Connection:
         InfrastructureError
             If the host did not take it, or holds something else now.
         """
-        aside = f"{target}.{secrets.token_hex(4)}"
         wanted = _sha256(source)
+        aside = f"{target}.{wanted[:8]}.part"  # the next attempt writes over it
         try:
             with self._told(f"copying {source.name}"), source.open("rb") as file:
                 files = self._sftp()

@@ -161,12 +161,34 @@ class SshHosts:
             acquired_at=self.site.now(),
             expires=order.expires,
         )
+        released = self._released(name)
         self._remember(job, machine)
         left_s = (order.expires - self.site.now()).total_seconds()
         noted = hold(host, job, campaign=order.campaign, run=order.run, seconds=left_s)
+        noted |= {"released": ", ".join(released)} if released else {}
         machine = machine_from_json({**machine.to_json(), "noted": noted})
         self._remember(job, machine)
         return machine
+
+    def _released(self, name: str) -> tuple[str, ...]:
+        """End what campaigns of this machine that are dead still hold there; their runs."""
+        from flows.remote.holding import let_go  # noqa: PLC0415
+
+        left = [path for path in self._records(name) if not _is_alive(path)]
+        runs = [machine.run for path in left if (machine := _read(path)) is not None]
+        for path in left:
+            let_go(self._connected(name), path.stem)
+            path.unlink(missing_ok=True)
+        return tuple(runs)
+
+    def _records(self, name: str) -> list[Path]:
+        """Records of machines on one host."""
+        found = {path: _read(path) for path in sorted(self._folder.glob("*.json"))}
+        return [
+            path
+            for path, each in found.items()
+            if each is not None and each.id.rpartition("#")[0] == name
+        ]
 
     def _free(self, machine: Machine) -> None:
         from flows.remote.holding import let_go  # noqa: PLC0415
@@ -178,8 +200,7 @@ class SshHosts:
 
     def _leave(self, name: str) -> None:
         """Close the connection to a host of which nothing is ours any more."""
-        records = (_read(path) for path in self._folder.glob("*.json"))
-        if not any(each is not None and each.id.rpartition("#")[0] == name for each in records):
+        if not self._records(name):
             host = self._hosts.pop(name, None)
             if host is not None:
                 host.close()

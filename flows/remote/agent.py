@@ -183,11 +183,14 @@ def order(folder: str, asked: Mapping[str, Any]) -> None:
 
 
 def start(folder: str) -> dict[str, Any]:
-    """Start an ordered job, unless it was started before; how it goes."""
+    """Start an ordered job, unless it was started before; how it goes once it is under way."""
     place = Path(folder)
     if state_of(place)["stage"] == "ordered":
         _start_keeper(place)
-    return state_of(place)
+    until_s = time.monotonic() + _START_S
+    while (found := state_of(place))["stage"] == "starting" and time.monotonic() < until_s:
+        time.sleep(_LOOK_S)
+    return found
 
 
 def state(folder: str, log: str | None = None, offset: int = 0) -> dict[str, Any]:
@@ -294,8 +297,8 @@ def _start_keeper(place: Path) -> None:
             start_new_session=True,
         )
     until_s = time.monotonic() + _START_S
-    while state_of(place)["stage"] in ("ordered", "starting") and time.monotonic() < until_s:
-        if keeper.poll() is not None and state_of(place)["stage"] in ("ordered", "lost"):
+    while state_of(place)["stage"] == "ordered" and time.monotonic() < until_s:
+        if keeper.poll() is not None and state_of(place)["stage"] == "ordered":
             words = log.read_text(errors="replace").strip()[-_LAST_WORDS:]
             raise InfrastructureError(
                 str(place),

@@ -150,13 +150,11 @@ class RemoteHost:
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> str:
         """A file copied there, whole or not at all; its SHA-256."""
-        with self._lock:
-            return self._retried(lambda: self._link().put(source, target, mode=mode))
+        return self._transferred(lambda link: link.put(source, target, mode=mode))
 
     def get(self, source: str, target: Path) -> str:
         """A file copied from there, whole or not at all; its SHA-256."""
-        with self._lock:
-            return self._retried(lambda: self._link().get(source, target))
+        return self._transferred(lambda link: link.get(source, target))
 
     def tunnel(self, host: str, port: int) -> Tunnel:
         """A port of ours that leads to one of the host's, over whatever connection there is."""
@@ -199,6 +197,19 @@ class RemoteHost:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _transferred(self, act: Callable[[Connection], T]) -> T:
+        """The same for what takes long: questions are asked beside it, and leases renewed."""
+        until_s = time.monotonic() + self._patience_s
+        while True:
+            with self._lock:
+                link = self._retried(self._link)
+            try:
+                return act(link)
+            except HostLostError:
+                link.close()
+                if self._is_over.is_set() or time.monotonic() > until_s:
+                    raise
 
     def _retried(self, act: Callable[[], T]) -> T:
         """Done over a live connection, anew for as long as our patience lasts."""

@@ -149,9 +149,18 @@ def begin(
     host.ask("order", folder=folder, asked=order.to_json())
     job.seen = host.ask("start", folder=folder)
     host.keep(folder)
+    while job.stage == "starting":
+        time.sleep(_LOOK_S)
+        job.look()
     failed = job.seen.get("failed")
     if failed is not None:
         job.forget()
         where = f"{host.where}, {failed['where']}"
         raise LaunchError(failed["kind"], where, failed["seen"], failed["do"])
+    if job.stage not in ("running", "ended"):
+        raise InfrastructureError(
+            host.where,
+            f"job {name} is {job.stage} right after its start",
+            f"Look into {folder}",
+        )
     return job

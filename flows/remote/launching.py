@@ -323,24 +323,26 @@ def _started(
     host.ask("lay", folder=working, files=dict(plan.files), links=links)
     seen_env = environment_of(plan, equipped.environment, secrets)
     stop = plan.stop
-    job = begin(
-        host,
-        f"server-{name}",
-        plan.argv,
-        cwd=working,
-        env=seen_env,
-        log=f"{place}/{LOG_NAME}",
-        manner=steps(stop.signal, stop.grace_s, stop.second_signal),
-        cleanup=plan.cleanup,
-        mirror=folder / LOG_NAME,
-        lease_s=lease_s,
-        note={"kind": "server", "name": plan.name, "port": str(plan.port)},
-    )
+    try:
+        job = begin(
+            host,
+            f"server-{name}",
+            plan.argv,
+            cwd=working,
+            env=seen_env,
+            log=f"{place}/{LOG_NAME}",
+            manner=steps(stop.signal, stop.grace_s, stop.second_signal),
+            cleanup=plan.cleanup,
+            mirror=folder / LOG_NAME,
+            lease_s=lease_s,
+            note={"kind": "server", "name": plan.name, "port": str(plan.port)},
+        )
+    except LaunchError:
+        host.ask("remove", folder=place)
+        raise
     try:
         (folder / LOG_NAME).touch(mode=0o600)
         offset = host.offset()
-        if "started_ns" not in job.seen:
-            job.look()
         started_ns = offset.here(job.seen["started_ns"])
         tunnel = host.tunnel(plan.host, plan.port)
     except BaseException:

@@ -142,9 +142,9 @@ def test_a_host_that_is_gone_for_good_is_owned_until_its_time_is_over(driver, ss
     assert connect(later).list_owned() == ()
 
 
-def test_a_hold_whose_campaign_was_killed_is_left_behind_and_can_be_released(
-    driver, ssh_host, tmp_path
-):
+@pytest.fixture
+def killed(driver: SshHosts, tmp_path: Path) -> None:
+    """A campaign of this machine that was killed while it held the host."""
     code = (
         "import datetime as dt, os, pathlib, sys\n"
         "from flows.clouds.protocol import Order, Site\n"
@@ -152,18 +152,28 @@ def test_a_hold_whose_campaign_was_killed_is_left_behind_and_can_be_released(
         "now = dt.datetime.now(dt.UTC)\n"
         "site = Site(environment={'HOME': sys.argv[1]}, now=lambda: now,\n"
         "            state=pathlib.Path(sys.argv[1], 'state'))\n"
-        "order = Order(host='ssh:box', campaign='a', run='r',\n"
+        "order = Order(host='ssh:box', campaign='a', run='dead',\n"
         "              expires=now + dt.timedelta(hours=1))\n"
         "connect(site).acquire(order, lambda event, **facts: None)\n"
         "os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-P", "-c", code, tmp_path], check=False)
 
+
+def test_a_hold_whose_campaign_was_killed_is_left_behind_and_can_be_released(driver, killed):
     [owned] = driver.list_owned()
 
     assert (owned.state, owned.seen) == (LEFT_BEHIND, "held")
     driver.release(owned.machine, unrecorded)
     assert driver.list_owned() == ()
+
+
+def test_a_killed_campaign_can_be_resumed_at_once(driver, killed):
+    machine = driver.acquire(ORDER, unrecorded)
+
+    assert machine.noted["released"] == "dead"
+    assert [owned.machine.id for owned in driver.list_owned()] == [machine.id]
+    driver.release(machine, unrecorded)
 
 
 def test_a_machine_of_ours_is_held_and_costs_nothing(driver):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -129,3 +130,31 @@ def test_a_full_disk_takes_no_kit_and_says_so(make_host, remote, small_disk):
 
     with pytest.raises(InfrastructureError, match="free space"):
         remote(there).ask("clock")
+
+
+def test_questions_are_answered_beside_a_long_copy(shared_host, proxied, remote, tmp_path):
+    proxy = proxied(shared_host)
+    host = remote(shared_host, port=proxy.port)
+    host.ask("clock")
+    source = tmp_path / "weights"
+    source.write_bytes(bytes(8_000_000))
+    proxy.delay_s = 0.05
+    copy = threading.Thread(target=host.put, args=(source, str(tmp_path / "there")))
+    copy.start()
+
+    assert host.ask("clock") > 0
+
+    assert copy.is_alive()
+    proxy.delay_s = 0.0
+    copy.join()
+    assert (tmp_path / "there").stat().st_size == 8_000_000
+
+
+def test_a_copy_that_is_cut_begins_again(cut_host, tmp_path):
+    source = tmp_path / "weights"
+    source.write_bytes(bytes(3_000_000))
+
+    cut_host(500_000).put(source, str(tmp_path / "there"))
+
+    assert (tmp_path / "there").read_bytes() == source.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there", "weights"]

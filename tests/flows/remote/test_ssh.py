@@ -67,6 +67,14 @@ class TestWhoAnswers:
             assert opened.run("true").code == 0
 
 
+def test_no_weak_algorithm_is_offered(connection):
+    offered = connection._transport.get_security_options()
+    names = " ".join((*offered.ciphers, *offered.digests, *offered.kex, *offered.key_types))
+
+    assert offered.ciphers
+    assert not [word for word in ("cbc", "3des", "md5", "hmac-sha1", "dss") if word in names]
+
+
 class TestWhoIsLetIn:
     def test_a_key_that_the_host_does_not_know_is_told_by_name(self, shared_host, tmp_path):
         make_key(tmp_path / "stranger")
