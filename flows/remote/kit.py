@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Final
 
 from flows.errors import InfrastructureError
+from flows.machine.shipped import SHIPPED
 
 PARSER: Final = "httptools"
 _ROOT: Final = Path(__file__).parents[2]
 _SHIPPED: Final = (
     *("flows/__init__.py", "flows/errors.py", "flows/foreign_load.py", "flows/host_lock.py"),
-    *("flows/host_counters.py", "flows/control/__init__.py", "flows/control/host.py"),
+    *("flows/host_counters.py", *SHIPPED),
     *(f"flows/launch/{name}.py" for name in ("__init__", "child", "clock", "ending", "guard")),
     *(f"flows/launch/{name}.py" for name in ("ports", "processes")),
     *(f"flows/remote/{name}.py" for name in ("__init__", "agent", "hold", "job_folder")),

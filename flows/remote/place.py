@@ -22,6 +22,7 @@ from flows.remote.clock import Offset
 from flows.remote.host import RemoteHost
 from flows.remote.job import RemoteJob, begin, job_folder
 from flows.remote.login import Login
+from flows.remote.samples import sampled_there
 
 _LOOK_S: Final = 0.5
 _WRITE_S: Final = 120.0  # an interrupted load process may take so long to write its file
@@ -48,6 +49,15 @@ class RemotePlace:
         """The host over a connection of its own."""
         with RemoteHost(self.login) as host:
             yield OpenRemotePlace(place=self, host=host, offset=host.offset())
+
+    @contextmanager
+    def sampled(self, lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
+        """Clocks, power and CPUs of the host sampled into a file here, as ``sampled_here``.
+
+        Samples are stamped by the host's clock, as the load is.
+        """
+        with RemoteHost(self.login) as host, sampled_there(host, lines, every_s=every_s):
+            yield
 
 
 @dataclass(slots=True, kw_only=True)

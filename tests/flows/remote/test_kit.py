@@ -28,6 +28,8 @@ PROGRAMS = (
     "flows.remote.watch_load",
     "flows.launch.guard",
     "flows.load.__main__",
+    "flows.telemetry.__main__",
+    "flows.control.__main__",
 )
 
 
