@@ -43,7 +43,7 @@ def readings(
     try:
         told = api("sts", "get_caller_identity", regions[0])
     except ApiError as error:
-        yield _blocks("AWS identity", explained(error))
+        yield _blocks("AWS identity", error)
         return
     yield _ok("AWS identity", f"{told['Arn']} (account {told['Account']})")
     for region in regions:
@@ -63,10 +63,7 @@ def _kind_readings(api: Api, region: str, kind: str, choices: Aws) -> Iterator[R
         yield _ok(f"{topic} zones", ", ".join(place.zone for place in there))
         image = resolve_image(api, region, facts, choices.image, choices.user)
         yield _ok(f"{topic} image", f"{image.name} ({image.id})")
-    except ApiError as error:
-        yield _blocks(topic, explained(error))
-        return
-    except RunoffError as error:
+    except (ApiError, RunoffError) as error:
         yield _blocks(topic, error)
         return
     yield _quota(api, region, facts, is_spot=choices.market == "spot")
@@ -109,10 +106,7 @@ def _makes(
         return
     try:
         network = network_of(api, region, choices)
-    except ApiError as error:
-        yield _blocks(f"{region} network", explained(error))
-        return
-    except RunoffError as error:
+    except (ApiError, RunoffError) as error:
         yield _blocks(f"{region} network", error)
         return
     group = {"GroupName": "runoff-doctor", "Description": "never made", "VpcId": network}
@@ -134,7 +128,7 @@ def _tried(
             return Reading(topic=topic, state="blocks", seen="not allowed", do=_POLICY)
         if kind == "gone":
             return Reading(topic=topic, state="none", seen="cannot be told without one of ours")
-        return _blocks(topic, explained(error))
+        return _blocks(topic, error)
     return _ok(topic, "allowed")
 
 
@@ -154,5 +148,9 @@ def _ok(topic: str, seen: str) -> Reading:
     return Reading(topic=topic, state="ok", seen=seen)
 
 
-def _blocks(topic: str, error: RunoffError) -> Reading:
+def _blocks(topic: str, error: ApiError | RunoffError) -> Reading:
+    if isinstance(error, ApiError):
+        told = explained(error)
+        do = told.do if kind_of(error) != "other" else "Check what was asked for, and where"
+        return Reading(topic=topic, state="blocks", seen=told.seen, do=do)
     return Reading(topic=topic, state="blocks", seen=error.seen, do=error.do)

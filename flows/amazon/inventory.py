@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from catalog.load import load_catalog
+from catalog.quantity import Quantity
 from flows.amazon import tags
 from flows.amazon.api import Api, filters, items
 from flows.amazon.home import Home
 from flows.amazon.launching import LIVING, instances
+from flows.amazon.prices import price_at_launch
 from flows.clouds.protocol import (
     HELD,
     HELD_ELSEWHERE,
@@ -48,7 +51,8 @@ def owned_in(api: Api, region: str, home: Home, now: dt.datetime) -> Iterator[Ow
     for instance in instances(api, region, wanted):
         told = tags.read(instance)
         with_machine.add((told.get(tags.CAMPAIGN, ""), told.get(tags.RUN, "")))
-        yield _owned(_machine(instance, region), told, home, region, instance)
+        price = _price(api, region, instance, now)
+        yield _owned(_machine(instance, region, price), told, home, region, instance)
     for (campaign, run), left in sorted(_left(api, region).items()):
         if (campaign, run) not in with_machine:
             machine = _nobody(campaign, run, left, region, now)
@@ -91,7 +95,25 @@ def _owned(
     )
 
 
-def _machine(instance: dict[str, Any], region: str) -> Machine:
+def _price(
+    api: Api, region: str, instance: dict[str, Any], now: dt.datetime
+) -> Quantity | None:
+    """What the machine costs now; the ledger of its run, where there is one, knows better."""
+    kind = instance["InstanceType"]
+    offers = load_catalog(()).offers
+    name = f"{DRIVER}/{kind}"
+    return price_at_launch(
+        api,
+        region=region,
+        zone=instance["Placement"]["AvailabilityZone"],
+        instance_type=kind,
+        is_spot=instance.get("InstanceLifecycle") == "spot",
+        now=now,
+        stated=offers[name].price if name in offers else None,
+    )
+
+
+def _machine(instance: dict[str, Any], region: str, price: Quantity | None) -> Machine:
     told = tags.read(instance)
     since = instance.get("LaunchTime", _LONG_AGO)
     return Machine(
@@ -100,7 +122,7 @@ def _machine(instance: dict[str, Any], region: str) -> Machine:
         host_id=told.get(tags.HOST, instance["InstanceId"]),
         is_local=False,
         address=instance.get("PublicIpAddress") or instance.get("PrivateIpAddress"),
-        price=None,
+        price=price,
         campaign=told.get(tags.CAMPAIGN, ""),
         run=told.get(tags.RUN, ""),
         acquired_at=since,

@@ -107,7 +107,7 @@ class Boto:
         self, service: str, operation: str, region: str, /, **request: Any
     ) -> dict[str, Any]:
         """The answer; ApiError with the code of a refusal, or why there is none."""
-        from botocore import exceptions  # noqa: PLC0415 - slow to import
+        from botocore import exceptions, parsers  # noqa: PLC0415 - slow to import
 
         no_credentials = (
             exceptions.NoCredentialsError,
@@ -127,6 +127,8 @@ class Boto:
             code, message = NO_CREDENTIALS, str(error)
         except (exceptions.HTTPClientError, exceptions.ConnectionError) as error:
             code, message = NO_ANSWER, str(error)
+        except parsers.ResponseParserError as error:  # a proxy's or a portal's page
+            code, message = NO_ANSWER, f"what came is no answer of AWS: {str(error)[:200]}"
         except exceptions.BotoCoreError as error:
             code, message = type(error).__name__, str(error)
         else:

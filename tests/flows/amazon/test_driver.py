@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from catalog.load import load_catalog
 from flows.clouds.protocol import machine_from_json
 from flows.errors import ExitCode, InfrastructureError, StillBilled, UsageError
 from tests.flows.amazon.aws_endpoint import (
@@ -271,6 +272,17 @@ def test_a_spot_price_of_another_age_is_none(driver_with, world, ledger):
     assert machine.price == STATED  # moto's is of the year 2006
 
 
+def test_a_machine_that_only_its_tags_tell_of_has_todays_price(driver, world, ledger):
+    driver.acquire(order(), ledger)
+
+    (listed,) = driver.list_owned()
+    assert (listed.machine.price.value, listed.machine.price.source) == (4.6, "AWS price list")
+
+    world.answers["GetProducts"] = ("AccessDeniedException", "no")
+    (listed,) = driver.list_owned()
+    assert listed.machine.price.value == load_catalog(()).offers["aws/g6.xlarge"].price.value
+
+
 # refusals
 
 
@@ -454,6 +466,13 @@ def test_an_endpoint_that_is_down_is_no_answer(driver_with, ledger):
         driver_with(more={"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}).acquire(
             order(), ledger
         )
+
+
+def test_a_page_in_the_place_of_an_answer_is_no_answer(driver, world, ledger):
+    world.rewrite = lambda action, body: b"<!doctype html>\n<title>Please log in</title>\n"
+
+    with pytest.raises(InfrastructureError, match="NoAnswer: what came is no answer of AWS"):
+        driver.acquire(order(), ledger)
 
 
 def test_a_throttled_release_goes_on(driver, world, ledger, ec2):
