@@ -70,6 +70,29 @@ def number_cell(
     )
 
 
+def stacked_cell(
+    number: Number | None, why: str = "not measured", *, common: Basis | None = None
+) -> Cell:
+    """The middle with its limits below it; the basis is left out where it is ``common``."""
+    if number is None or number.value is None or _is_empty(number):
+        return number_cell(number, why)
+    middle = digits(number.value, number.unit)
+    basis = "" if number.basis is common else f"\N{NO-BREAK SPACE}{tag(number.basis)}"
+    return Cell(
+        text=f"{middle}{basis}", limits=limits(number), detail="; ".join(_doubts(number))
+    )
+
+
+def limits(number: Number) -> str:
+    """The limits alone: ``312–371``, ``≥ 312``, ``≤ 371``; empty where there are none."""
+    low, high = digits(number.low, number.unit), digits(number.high, number.unit)
+    if number.low is not None and number.high is not None:
+        return f"{low}–{high}"
+    if number.low is not None:
+        return f"≥ {low}"
+    return f"≤ {high}" if number.high is not None else ""
+
+
 def number_phrase(number: Number | None, why: str = "not measured") -> str:
     """The number in a sentence: ``340 ms (312 to 371, 5 launches, measurement)``."""
     if number is None or _is_empty(number):

@@ -11,6 +11,7 @@ from reports.errors import ReportsError
 from reports.report import LaunchKey, Report
 from reports.run import layout
 from reports.run.layout import RunFolder
+from reports.run.manifest_file import Manifest
 from reports.run.read import Run, read_file, read_run
 from reports.run.signoff_file import Signoff
 from reports.screen_file import read_screen
@@ -40,6 +41,7 @@ def read_report(folder: RunFolder, manifest: str) -> Report:
         launches=dict(_launches(folder)),
         thin=dict(_thin(run)),
         signoff=_signoff(folder.file(layout.SIGNOFF)),
+        files=_files(folder.file(layout.MANIFEST)),
     )
 
 
@@ -63,6 +65,12 @@ def _thin(run: Run) -> Iterator[tuple[LaunchKey, Thin]]:
 
 def _signoff(path: Path) -> Signoff | None:
     return read_file(path, Signoff) if path.is_file() else None
+
+
+def _files(path: Path) -> Mapping[str, str]:
+    if not path.is_file():
+        return {}
+    return {name: entry.sha256 for name, entry in read_file(path, Manifest).files.items()}
 
 
 def _object(path: Path) -> Mapping[str, Any]:

@@ -25,7 +25,8 @@ class Report:
 
     ``screen`` is the paper vote (None where the run has none), ``launches`` what each launch
     has shown, ``thin`` the decision cells' requests with a few columns each, ``signoff`` the
-    approval where there is one, ``manifest`` the SHA-256 of the manifest.
+    approval where there is one, ``manifest`` the SHA-256 of the manifest, ``files`` that of
+    each file which it lists.
     """
 
     plan: RunPlan
@@ -39,6 +40,7 @@ class Report:
     launches: Mapping[LaunchKey, Mapping[str, Any]] = field(default_factory=dict)
     thin: Mapping[LaunchKey, Thin] = field(default_factory=dict)
     signoff: Signoff | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stamp(self) -> Stamp:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.number_words import DASH
 from reports.report import Report
 from reports.tables import Cell
 
 
 def signoff_rows(report: Report) -> tuple[tuple[Cell, ...], ...]:
-    """A row for each approval, or one that says that there is none; last, what is signed."""
+    """A row for each approval, last what is signed; no row as long as nobody has signed."""
     found = report.signoff
     if found is None:
-        none = Cell(text=DASH, meaning="none")
-        empty = Cell(text=DASH, meaning="none", detail="not signed")
-        return ((empty, none, none, none, Cell(text=report.manifest)),)
+        return ()
     changed = found.manifest_sha256 != report.manifest
     digest = Cell(
         text=found.manifest_sha256,

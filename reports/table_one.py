@@ -30,6 +30,7 @@ CONTRACT = "Target Contract"
 CONFIGURATION = "Software Stack"
 FILTER = "Analytical Elimination Filter"
 NONE = "–"
+_ALONE = "one device per engine"
 _BASIS = {
     SPECIFICATION: "specification (s)",
     BOUND: "bound (b)",
@@ -43,11 +44,12 @@ _BASIS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One candidate's figure: the lesson's where it has one, and runoff's."""
+    """One candidate's figure, the lesson's where it has one; ``why`` there is no figure."""
 
     ours: str
     lesson: str = ""
     meaning: Meaning = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,9 @@ def _achieved_compute(subject: Subject) -> Pair:
 
 def _interconnect(subject: Subject) -> Pair:
     rate = subject.figure("interconnect", "per_direction")
-    return Pair(ours=NONE if rate is None else f"{plain(rate)} per direction s")
+    if rate is None:
+        return Pair(ours=NONE, why=_ALONE)
+    return Pair(ours=f"{plain(rate)} per direction s")
 
 
 def _memory_floor(subject: Subject) -> Pair:
@@ -186,7 +190,7 @@ def _decode_step(subject: Subject) -> Pair:
 def _communication(subject: Subject) -> Pair:
     gate = subject.gate("interconnect")
     if gate is None or gate.status is Status.NOT_APPLICABLE:
-        return Pair(ours=NONE)
+        return Pair(ours=NONE, why=_ALONE)
     return _pair(gate.bound, subject.lesson("interconnect", "communication"))
 
 
@@ -196,12 +200,16 @@ def _prefill(subject: Subject) -> Pair:
 
 def _price(subject: Subject) -> Pair:
     price, currency = subject.verdict.hourly, subject.verdict.currency
-    return Pair(ours=NONE if price is None else f"{money(price, currency, '/h')} a")
+    if price is None:
+        return Pair(ours=NONE, why="no price by the hour")
+    return Pair(ours=f"{money(price, currency, '/h')} a")
 
 
 def _best_case(subject: Subject) -> Pair:
     cost, currency = subject.verdict.cost, subject.verdict.currency
-    return Pair(ours=NONE if cost is None else f"{money(cost, currency)} b")
+    if cost is None:
+        return Pair(ours=NONE, why="no price, or no load at which it holds")
+    return Pair(ours=f"{money(cost, currency)} b")
 
 
 def _verdict(subject: Subject) -> Pair:

@@ -20,16 +20,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What stands in a cell, what it means (colour is never the only sign), and a detail."""
+    """What stands in a cell, what it means (colour is never the only sign), and a detail.
+
+    ``limits`` is the interval of the number above it; ``columns`` is how many the cell spans.
+    """
 
     text: str
     meaning: Meaning = ""
     detail: str = ""
+    limits: str = ""
+    columns: int = 1
 
     @property
     def line(self) -> str:
-        """Text and detail on one line."""
-        return f"{self.text} ({self.detail})" if self.detail else self.text
+        """Text, limits and detail on one line."""
+        below = "; ".join(part for part in (self.limits, self.detail) if part)
+        return f"{self.text} ({below})" if below else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +49,10 @@ class Table:
     def lines(self) -> Iterator[str]:
         """The table as aligned text: two spaces between columns, never cut, no frame."""
         texts = [[column.title for column in self.columns]]
-        texts += [[cell.line for cell in row] for row in self.rows]
+        texts += [
+            [text for cell in row for text in (cell.line, *[""] * (cell.columns - 1))]
+            for row in self.rows
+        ]
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         for row in texts:
             cells = [

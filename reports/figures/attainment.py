@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from reports.figures.canvas import Drawing, Sheet, drawn, plain_ticks, room, themed
+from reports.figures.canvas import Drawing, Sheet, drawing, room
 from reports.figures.labels import Label, put_right, short
+from reports.figures.marks import LIMIT, dodged, level_axis
 from reports.figures.palette import FAIL, Look
 from reports.figures.series import (
     axis_name,
@@ -56,6 +57,21 @@ class Attainment:
     is_open: bool
     caption: str
 
+    @property
+    def floor(self) -> float:
+        """Where the axis begins: at 0 where no share is above 80%."""
+        shares = [point.share.value or 0.0 for line in self.lines for point in line.points]
+        return _FLOOR if max(shares) > _FLOOR else 0.0
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether a share lies below the axis."""
+        return any(
+            (point.share.value or 0.0) < self.floor
+            for line in self.lines
+            for point in line.points
+        )
+
 
 def figure(report: Report) -> Drawing | str:
     """The figure, or why there is none."""
@@ -100,90 +116,109 @@ def attainment(report: Report) -> Attainment | None:
 
 def draw(data: Attainment) -> Drawing:
     """The figure with its finding."""
-    said = finding(data)
     definition = (
         "Compliant requests / requests scheduled in the measured window, with the lower limit "
-        "of each. ▲ the highest level proven, ▽ the first proven miss. Shares below 80% are "
-        "drawn at the bottom edge."
+        "of each. ▲ the highest level proven, ▽ the first proven miss. Candidates at one load "
+        "are drawn side by side."
     )
+    if data.has_cut:
+        definition += " Shares below 80% are drawn at the bottom edge."
     sheet = Sheet(height=3.4, right=room(short(line.name) for line in data.lines))
-    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure.subplots(), data),
+        sheet,
         name=NAME,
         title="SLO attainment",
-        finding=said,
+        finding=finding(data),
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
 def finding(data: Attainment) -> str:
     """How far each candidate is proven to keep its target."""
-    words = [
-        f"{line.name} up to {level_words(line.proven, is_open=data.is_open)}"
-        for line in data.lines
-        if line.proven is not None
-    ]
     target = "its share" if data.target is None else f"{data.target * 100:g}%"
+    held: dict[float, list[str]] = {}
+    for line in data.lines:
+        if line.proven is not None:
+            held.setdefault(line.proven, []).append(line.name)
+    words = [
+        f"{', '.join(names)} up to {level_words(level, is_open=data.is_open)}"
+        for level, names in sorted(held.items(), reverse=True)
+    ]
     if words:
-        return f"Proven to keep {target} of requests good: {', '.join(words)}."
+        return f"Proven to keep {target} of requests good: {'; '.join(words)}."
     return f"No candidate is proven to keep {target} of requests good at any measured load."
 
 
 def _draw(axes: Axes, data: Attainment) -> None:
-    ends = []
-    for line in data.lines:
-        look = line.look
-        xs = [point.level for point in line.points]
-        ys = [max(point.share.value or 0.0, _FLOOR) for point in line.points]
-        axes.plot(
-            xs,
-            ys,
-            color=look.colour,
-            linestyle=look.dash,
-            marker=look.marker,
-            clip_on=False,
-            zorder=3,
+    levels = sorted({point.level for line in data.lines for point in line.points})
+    axes.set_ylim(data.floor, 1.0 + 0.025 * (1 - data.floor))
+    axes.margins(x=0.08)
+    level_axis(axes, levels)
+    ends = [
+        _line(
+            axes,
+            line,
+            data.floor,
+            [dodged(p.level, place, len(data.lines), levels) for p in line.points],
         )
-        for point, x, y in zip(line.points, xs, ys, strict=True):
-            if point.share.low is not None:
-                low = max(point.share.low, _FLOOR)
-                axes.plot([x, x], [low, y], color=look.colour, linewidth=1)
-                axes.plot(x, low, "_", color=look.colour, markersize=9)
-        if line.proven is not None:
+        for place, line in enumerate(data.lines)
+    ]
+    if data.target is not None:
+        _target(axes, data.target)
+    steps = (0.8, 0.85, 0.9, 0.95, 1.0) if data.floor else (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    axes.set_yticks(steps, [f"{step * 100:.0f}%" for step in steps])
+    axes.set_xlabel(axis_name(is_open=data.is_open))
+    axes.set_ylabel("good / scheduled")
+    put_right(axes, ends)
+
+
+def _line(axes: Axes, line: Line, floor: float, xs: list[float]) -> Label:
+    look = line.look
+    ys = [max(point.share.value or 0.0, floor) for point in line.points]
+    axes.plot(
+        xs,
+        ys,
+        color=look.colour,
+        linestyle=look.dash,
+        marker=look.marker,
+        clip_on=False,
+        zorder=3,
+    )
+    foot = floor + 0.04 * (1 - floor)
+    for point, x, y in zip(line.points, xs, ys, strict=True):
+        if point.share.low is not None:
+            low = max(point.share.low, floor)
+            axes.plot([x, x], [low, y], color=look.colour, linewidth=1)
+            axes.plot(x, low, "_", color=look.colour, markersize=9)
+        if point.level == line.proven:
+            axes.plot(x, foot, "^", color=look.colour, markersize=9, clip_on=False)
+        if point.level == line.missed:
             axes.plot(
-                line.proven, _FLOOR + 0.008, "^", color=look.colour, markersize=9, clip_on=False
-            )
-        if line.missed is not None:
-            axes.plot(
-                line.missed,
-                _FLOOR + 0.008,
+                x,
+                foot,
                 "v",
                 color=look.colour,
                 markerfacecolor="none",
                 markersize=9,
                 clip_on=False,
             )
-        ends.append(Label(text=line.name, x=xs[-1], y=ys[-1], colour=look.colour))
-    if data.target is not None:
-        axes.axhline(data.target, color=FAIL, linestyle=(0, (4, 2)), linewidth=1.3)
-        axes.text(
-            0.005,
-            data.target - 0.004,
-            f"target {data.target * 100:g}%",
-            color=FAIL,
-            va="top",
-            transform=axes.get_yaxis_transform(),
-        )
-    axes.set_ylim(_FLOOR, 1.005)
-    axes.margins(x=0.05)
-    axes.set_yticks([0.8, 0.85, 0.9, 0.95, 1.0], ["80%", "85%", "90%", "95%", "100%"])
-    plain_ticks(axes, "x", sorted({p.level for line in data.lines for p in line.points})[:14])
-    axes.set_xlabel(axis_name(is_open=data.is_open))
-    axes.set_ylabel("good / scheduled")
-    put_right(axes, ends)
+    return Label(text=line.name, x=xs[-1], y=ys[-1], colour=look.colour)
+
+
+def _target(axes: Axes, target: float) -> None:
+    axes.axhline(target, **LIMIT)
+    axes.annotate(
+        f"target {target * 100:g}%",
+        (0.005, target),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, -4),
+        textcoords="offset points",
+        color=FAIL,
+        va="top",
+    )
 
 
 def _table(data: Attainment) -> Table:

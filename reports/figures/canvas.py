@@ -65,6 +65,7 @@ _LINK: Final = re.compile(r'xlink:href="#([^"]+)"')
 _URL: Final = re.compile(r"url\(#([^)]+)\)")
 _DECIMALS: Final = re.compile(r"(\d+\.\d{2})\d+")
 _FEW: Final = 3
+WIDE: Final = 8.4  # inches of a figure that stands alone
 _STEPS: Final = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _SPACE: Final = re.compile(r"\n\s*")
 
@@ -74,7 +75,8 @@ class Drawing:
     """One figure of the page.
 
     ``finding`` is the figure's title, a sentence made from its numbers; ``definition`` says
-    what is drawn, ``caption`` on how much it rests; ``table`` holds the numbers.
+    what is drawn, ``caption`` on how much it rests; ``table`` holds the numbers. One that
+    ``is_wide`` takes a page's whole width, others stand in pairs.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Drawing:
     caption: str
     table: Table
     svg: Markup
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,7 @@ class Sheet:
     process to the next.
     """
 
-    width: float = 8.4
+    width: float = 7.0
     height: float = 3.9
     left: float = 0.85
     right: float = 0.3
@@ -113,6 +116,32 @@ class Sheet:
             wspace=self.across,
             hspace=self.down,
         )
+
+
+def drawing(
+    draw: Callable[[Figure], None],
+    sheet: Sheet,
+    *,
+    name: str,
+    title: str,
+    finding: str,
+    definition: str,
+    caption: str,
+    table: Table,
+    is_wide: bool = False,
+) -> Drawing:
+    """The figure with its words, drawn for a page."""
+    svg = themed(drawn(draw, sheet), sheet, name=name, title=finding, description=definition)
+    return Drawing(
+        name=name,
+        title=title,
+        finding=finding,
+        definition=definition,
+        caption=caption,
+        table=table,
+        svg=svg,
+        is_wide=is_wide,
+    )
 
 
 def room(labels: Iterable[str]) -> float:

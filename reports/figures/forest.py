@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.canvas import WIDE, Drawing, Sheet, drawing, log_places, plain_ticks, room
 from reports.figures.labels import short
 from reports.figures.palette import INK, MUTED, SHEET, look
 from reports.figures.series import run_words
@@ -57,27 +57,30 @@ def forest(report: Report) -> tuple[Row, ...]:
 
 def draw(rows: tuple[Row, ...]) -> Drawing:
     """The figure with its finding."""
-    said = finding(rows)
     definition = (
         "Ratio of each candidate to the one it is held against (log). The band is the margin "
         "within which a difference does not count; a word needs the whole interval outside it."
     )
     drawn_rows = rows[:MOST_ROWS]
     sheet = Sheet(
-        height=0.75 + 0.34 * len(drawn_rows), left=room(_names(drawn_rows)), right=1.75, top=0.1
+        width=WIDE,
+        height=0.75 + 0.34 * len(drawn_rows),
+        left=room(_names(drawn_rows)),
+        right=1.75,
+        top=0.1,
     )
-    svg = drawn(lambda figure: _draw(figure, drawn_rows), sheet)
     runs = sorted({row.ratio.runs for row in rows if row.ratio.runs is not None})
     launches = f"R = {run_words(runs)}. " if runs else ""
     bases = ", ".join(dict.fromkeys(row.ratio.basis.value for row in rows))
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure, drawn_rows),
+        sheet,
         name=NAME,
         title="forest",
-        finding=said,
+        finding=finding(rows),
         definition=definition,
         caption=f"{launches}95% intervals of the log ratio; {bases}.{_left_out(rows)}",
         table=comparison_table(rows),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 

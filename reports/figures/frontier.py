@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import matplotlib.ticker
 from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from reports.contract_words import stated
-from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
-from reports.figures.labels import Label, put_beside, put_right, short
-from reports.figures.palette import FAIL, PAPER, Look
-from reports.figures.series import measured_candidates, rests_on
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
+from reports.figures.labels import Label, put_right, short
+from reports.figures.marks import LIMIT
+from reports.figures.palette import FAIL, PAPER
+from reports.figures.scatter import Line, Point, cells_of, draw_path, heights, scattered
+from reports.figures.series import rests_on
 from reports.number_words import number_cell
 from reports.report import Report
-from reports.run.number import Number
 from reports.tables import Cell, Column, Table
 
 NAME = "frontier"
 MISSING = "no cell shows both interactivity and output tokens per device"
 _X, _Y = "interactivity_tok_per_s", "output_tok_per_s_per_device"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One cell: output tokens/s a user sees, and a device delivers; on the frontier or not."""
-
-    label: str
-    is_open: bool
-    x: Number
-    y: Number
-    is_frontier: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A candidate through its load points."""
-
-    name: str
-    look: Look
-    points: tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,57 +41,35 @@ def figure(report: Report) -> Drawing | str:
 
 def frontier(report: Report) -> Frontier | None:
     """The figure's data; None where no cell has both numbers."""
-    found, cells = [], []
-    for candidate in measured_candidates(report):
-        ordered = (*candidate.levels(is_open=False), *candidate.levels(is_open=True))
-        for each in ordered:
-            x, y = each.cell.measures.get(_X), each.cell.measures.get(_Y)
-            if x is not None and y is not None and x.value and y.value:
-                found.append((candidate, each, x, y))
-                cells.append(each.cell)
-    if not found:
+    lines = scattered(report, _X, _Y, lambda _: False)
+    if not lines:
         return None
-    places = [(x.value or 0.0, y.value or 0.0) for _, _, x, y in found]
-    lines: dict[str, list[Point]] = {}
-    looks = {candidate.name: candidate.look for candidate, *_ in found}
-    for (candidate, each, x, y), place in zip(found, places, strict=True):
-        point = Point(
-            label=each.label,
-            is_open=each.is_open,
-            x=x,
-            y=y,
-            is_frontier=not _is_dominated(place, places),
-        )
-        lines.setdefault(candidate.name, []).append(point)
+    places = [point.place for line in lines for point in line.points]
     itl = report.plan.contract.slo.itl_ms
     return Frontier(
-        lines=tuple(
-            Line(name=name, look=looks[name], points=tuple(points))
-            for name, points in lines.items()
-        ),
+        lines=tuple(_marked(line, places) for line in lines),
         needed=1000 / itl if itl else None,
-        caption=f"{rests_on(cells)} Crosses are 95% intervals over launches.",
+        caption=f"{rests_on(cells_of(lines))} Crosses are 95% intervals over launches.",
     )
 
 
 def draw(data: Frontier) -> Drawing:
     """The figure with its finding."""
-    said = finding(data)
     definition = (
         "Output tokens/s of a device (log2) against interactivity, 1/TPOT, median over "
         "launches; closed-loop levels (C) and rates (/s) are lines of their own. Up and right "
         "is better; filled marks are on the frontier, hollow ones are dominated."
     )
     sheet = Sheet(right=room(short(line.name) for line in data.lines))
-    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure.subplots(), data),
+        sheet,
         name=NAME,
         title="frontier",
-        finding=said,
+        finding=finding(data),
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -135,6 +94,15 @@ def _tokens(point: Point) -> str:
     return f"{significant(point.y.value or 0.0)} output tokens/s"
 
 
+def _marked(line: Line, places: list[tuple[float, float]]) -> Line:
+    """The line with its points on the frontier marked."""
+    points = (
+        replace(point, is_marked=not _is_dominated(point.place, places))
+        for point in line.points
+    )
+    return replace(line, points=tuple(points))
+
+
 def _is_dominated(place: tuple[float, float], others: list[tuple[float, float]]) -> bool:
     return any(x >= place[0] and y >= place[1] and (x, y) != place for x, y in others)
 
@@ -142,38 +110,24 @@ def _is_dominated(place: tuple[float, float], others: list[tuple[float, float]])
 def _draw(axes: Axes, data: Frontier) -> None:
     ends = []
     for line in data.lines:
-        xs = [point.x.value or 0.0 for point in line.points]
-        ys = [point.y.value or 0.0 for point in line.points]
-        look = line.look
-        for kind in (False, True):
-            some = [place for place, p in enumerate(line.points) if p.is_open is kind]
+        draw_path(axes, line)
+        for point in line.points:
             axes.plot(
-                [xs[place] for place in some],
-                [ys[place] for place in some],
-                color=look.colour,
-                linestyle=look.dash,
-            )
-        for point, x, y in zip(line.points, xs, ys, strict=True):
-            _cross(axes, point, look.colour)
-            axes.plot(
-                x,
-                y,
+                *point.place,
                 linestyle="none",
-                marker=look.marker,
-                color=look.colour,
-                markerfacecolor=look.colour if point.is_frontier else PAPER,
+                marker=line.look.marker,
+                color=line.look.colour,
+                markerfacecolor=line.look.colour if point.is_marked else PAPER,
                 markersize=7,
             )
-            put_beside(axes, point.label, x, y, look.colour)
-        highest = max(range(len(ys)), key=ys.__getitem__)
-        ends.append(Label(text=line.name, x=xs[-1], y=ys[highest], colour=look.colour))
+        x, y = max((point.place for point in line.points), key=lambda place: place[1])
+        ends.append(Label(text=line.name, x=x, y=y, colour=line.look.colour))
     axes.set_yscale("log", base=2)
-    heights = [point.y.value or 0.0 for line in data.lines for point in line.points]
-    plain_ticks(axes, "y", _powers(min(heights), max(heights)))
+    plain_ticks(axes, "y", _powers(*heights(data.lines)))
     axes.margins(x=0.08, y=0.12)
     axes.set_xlim(left=0)
     if data.needed is not None:
-        axes.axvline(data.needed, color=FAIL, linestyle=(0, (4, 2)), linewidth=1.3)
+        axes.axvline(data.needed, **LIMIT)
         axes.text(
             data.needed,
             1.0,
@@ -189,16 +143,6 @@ def _draw(axes: Axes, data: Frontier) -> None:
     put_right(axes, ends)
 
 
-def _cross(axes: Axes, point: Point, colour: str) -> None:
-    for number, other, horizontal in ((point.x, point.y, True), (point.y, point.x, False)):
-        if number.low is None or number.high is None:
-            continue
-        ends, across = [number.low, number.high], [other.value] * 2
-        axes.plot(
-            *((ends, across) if horizontal else (across, ends)), color=colour, linewidth=1
-        )
-
-
 def _powers(low: float, high: float) -> list[float]:
     places = [2.0**power for power in range(-6, 24) if low / 1.6 <= 2.0**power <= high * 1.6]
     return places if len(places) > 1 else log_places(low, high)
@@ -211,7 +155,7 @@ def _table(data: Frontier) -> Table:
             Cell(text=point.label),
             number_cell(point.x),
             number_cell(point.y),
-            Cell(text="frontier" if point.is_frontier else "dominated"),
+            Cell(text="frontier" if point.is_marked else "dominated"),
         )
         for line in data.lines
         for point in line.points

@@ -33,16 +33,30 @@ def short(name: str) -> str:
 
 
 def put_right(axes: Axes, labels: Sequence[Label], *, line: float = _LINE) -> None:
-    """Labels in the right margin, at the height of their line's end or next to it."""
+    """Labels in the right margin, next to the height of their line's end.
+
+    A fine line leads from each end to its label, so that labels which had to make room for
+    each other claim no order.
+    """
     transform = axes.transData + axes.transAxes.inverted()
     wanted = sorted(
-        ((float(transform.transform((each.x, each.y))[1]), each) for each in labels),
-        key=lambda pair: pair[0],
+        (([float(v) for v in transform.transform((each.x, each.y))], each) for each in labels),
+        key=lambda pair: pair[0][1],
     )
-    places = spread([height for height, _ in wanted], line)
-    for place, (_, each) in zip(places, wanted, strict=True):
+    places = spread([height for (_, height), _ in wanted], line)
+    for place, ((x, y), each) in zip(places, wanted, strict=True):
+        axes.plot(
+            [min(x, 1.0), 1.03],
+            [min(max(y, 0.0), 1.0), place],
+            transform=axes.transAxes,
+            color=each.colour,
+            linewidth=0.6,
+            linestyle=(0, (1, 2)),
+            clip_on=False,
+            zorder=1,
+        )
         axes.text(
-            1.012,
+            1.035,
             place,
             short(each.text),
             transform=axes.transAxes,

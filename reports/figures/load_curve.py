@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
 from reports.figures.labels import Label, put_right, short
-from reports.figures.palette import FAIL, WARN, Look
+from reports.figures.marks import LIMIT, dodged, level_axis, whisker
+from reports.figures.palette import WARN, Look
 from reports.figures.series import (
     axis_name,
     is_open_campaign,
@@ -26,7 +27,7 @@ from reports.tables import Cell, Column, Table
 NAME = "load-curve"
 MISSING = "no candidate has a latency at any load"
 _PANELS = (("TTFT", "ttft_p95_ms"), ("TPOT", "tpot_p95_ms"), ("E2E", "e2e_p95_ms"))
-_WIDTH, _HEIGHT = 9.2, 3.7
+_WIDTH, _HEIGHT = 11.0, 3.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +92,10 @@ def load_curve(report: Report) -> LoadCurve | None:
 
 def draw(data: LoadCurve) -> Drawing:
     """The figure with its finding."""
-    said = finding(data)
     definition = (
         "p95 over requests, median of launches, in ms (log). Cells that were not steady have "
-        "a × at the top. The dashed line is the contract's limit."
+        "a × at the top. The dashed line is the contract's limit. Candidates at one load are "
+        "drawn side by side."
     )
     sheet = Sheet(
         width=_WIDTH,
@@ -103,15 +104,16 @@ def draw(data: LoadCurve) -> Drawing:
         right=room(short(line.name) for line in data.lines),
         across=0.3,
     )
-    svg = drawn(lambda figure: _draw(figure, data), sheet)
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure, data),
+        sheet,
         name=NAME,
         title="load curve",
-        finding=said,
+        finding=finding(data),
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
+        is_wide=True,
     )
 
 
@@ -138,8 +140,14 @@ def finding(data: LoadCurve) -> str:
 def _draw(figure_: Figure, data: LoadCurve) -> None:
     panels = figure_.subplots(1, len(_PANELS))
     levels = sorted({point.level for line in data.lines for point in line.points})
+    count = len(data.lines)
     for place, (axes, (title, _)) in enumerate(zip(panels, _PANELS, strict=True)):
-        ends = [_line(axes, line, place) for line in data.lines]
+        ends = [
+            _line(
+                axes, line, place, [dodged(p.level, turn, count, levels) for p in line.points]
+            )
+            for turn, line in enumerate(data.lines)
+        ]
         axes.set_title(f"{title} p95, ms", loc="left")
         _scales(axes, data, place, levels)
         if place == len(_PANELS) - 1:
@@ -147,16 +155,19 @@ def _draw(figure_: Figure, data: LoadCurve) -> None:
     figure_.supxlabel(axis_name(is_open=data.is_open), fontsize=10, y=0.02)
 
 
-def _line(axes: Axes, line: Line, place: int) -> Label | None:
+def _line(axes: Axes, line: Line, place: int, where: list[float]) -> Label | None:
     look = line.look
-    seen = [(p, n) for p in line.points if (n := p.numbers[place]) is not None and n.value]
+    seen = [
+        (x, p, n)
+        for x, p in zip(where, line.points, strict=True)
+        if (n := p.numbers[place]) is not None and n.value
+    ]
     if not seen:
         return None
-    xs, ys = [p.level for p, _ in seen], [n.value or 0.0 for _, n in seen]
+    xs, ys = [x for x, _, _ in seen], [n.value or 0.0 for _, _, n in seen]
     axes.plot(xs, ys, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5)
-    for (point, number), x in zip(seen, xs, strict=True):
-        if number.low is not None and number.high is not None:
-            axes.plot([x, x], [number.low, number.high], color=look.colour, linewidth=1)
+    for x, point, number in seen:
+        whisker(axes, number, x, look.colour)
         if not point.steady:
             axes.plot(
                 x,
@@ -179,25 +190,14 @@ def _scales(axes: Axes, data: LoadCurve, place: int, levels: list[float]) -> Non
         if (n := p.numbers[place]) and n.value
     ]
     if limit is not None:
-        axes.axhline(limit, color=FAIL, linestyle=(0, (4, 2)), linewidth=1.3)
+        axes.axhline(limit, **LIMIT)
         ys.append(limit)
-    if len(levels) > 1:
-        axes.set_xscale("log")
     axes.set_yscale("log")
     axes.margins(x=0.1, y=0.12)
-    plain_ticks(axes, "x", _thinned(levels))
+    level_axis(axes, levels)
     if ys:
         axes.set_ylim(min(ys) / 1.4, max(ys) * 1.4)
         plain_ticks(axes, "y", log_places(min(ys), max(ys)))
-
-
-def _thinned(levels: list[float]) -> list[float]:
-    """At most six of the levels, at least a factor of 1.4 apart."""
-    kept: list[float] = []
-    for level in levels:
-        if not kept or level / kept[-1] >= 1.4:
-            kept.append(level)
-    return kept[:: max(1, -(-len(kept) // 6))]
 
 
 def _table(data: LoadCurve) -> Table:

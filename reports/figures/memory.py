@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from catalog.verdict import Verdict
-from reports.figures.canvas import Drawing, Sheet, drawn, room, themed
+from reports.figures.canvas import WIDE, Drawing, Sheet, drawing, room
 from reports.figures.labels import short
 from reports.figures.palette import FAIL, INK, PAPER, RULE, look
 from reports.report import Report
@@ -55,26 +55,26 @@ def memory(report: Report) -> tuple[Stack, ...]:
 
 def draw(stacks: tuple[Stack, ...]) -> Drawing:
     """The figure with its finding."""
-    said = finding(stacks)
     definition = (
         "Share of one device's memory: weights, KV cache of the contract's streams at their "
         "longest, workspace. The dashed line is the share that the server may use; past it a "
         "launch is unlikely."
     )
     sheet = Sheet(
+        width=WIDE,
         height=0.95 + 0.4 * len(stacks),
         left=room(short(stack.name) for stack in stacks),
         right=room(map(_sum, stacks)),
     )
-    svg = drawn(lambda figure: _draw(figure.subplots(), stacks), sheet)
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure.subplots(), stacks),
+        sheet,
         name=NAME,
         title="memory",
-        finding=said,
+        finding=finding(stacks),
         definition=definition,
         caption="On paper, by assumption: n = 0 requests, R = 0 launches.",
         table=_table(stacks),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -159,7 +159,9 @@ def _table(stacks: tuple[Stack, ...]) -> Table:
             Cell(text=stack.name),
             *(Cell(text=significant(part)) for part in stack.parts),
             Cell(text=significant(stack.memory)),
-            Cell(text="–" if stack.usable is None else significant(100 * stack.usable)),
+            Cell(
+                text="not stated" if stack.usable is None else significant(100 * stack.usable)
+            ),
             Cell(text=significant(stack.memory * (stack.usable or 1) - sum(stack.parts))),
         )
         for stack in stacks

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from reports.columns import Flags, Reals
-from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, room, themed
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
 from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import FAIL, Look, look
 from reports.figures.series import run_words
@@ -98,22 +98,21 @@ def requests_for(percent: float) -> int:
 
 def draw(data: Tail) -> Drawing:
     """The figure with its finding."""
-    said = finding(data)
     definition = (
         "TTFT by percentile, on a scale on which each step to the right is as rare again. Thin "
         "lines are launches, the bold one their median; a line ends where too few requests "
         "are left for a limit. Dotted: service TTFT, where it differs."
     )
     sheet = Sheet(height=3.7, right=room(short(line.name) for line in data.lines))
-    svg = drawn(lambda figure: _draw(figure.subplots(), data), sheet)
-    return Drawing(
+    return drawing(
+        lambda figure: _draw(figure.subplots(), data),
+        sheet,
         name=NAME,
         title="tail",
-        finding=said,
+        finding=finding(data),
         definition=definition,
         caption=data.caption,
         table=_table(data),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 

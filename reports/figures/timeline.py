@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from catalog.quantity import significant
 from reports.columns import Flags, Reals
-from reports.figures.canvas import Drawing, Sheet, drawn, log_places, plain_ticks, themed
+from reports.figures.canvas import WIDE, Drawing, Sheet, drawing, log_places, plain_ticks
 from reports.figures.palette import FAIL, INK, MUTED, SHEET, WARN, Look, look
 from reports.number_words import launches
 from reports.report import Report
@@ -109,22 +109,21 @@ def timeline(report: Report) -> Timeline | None:
 
 def draw(data: Timeline) -> Drawing:
     """The figure with its finding."""
-    said = finding(data)
     definition = (
         f"{data.name} at {data.load_point}. A dot is a request's TTFT (log) at the time it was "
         "due; below, requests in flight (filled) and output tokens/s (line). Shaded: warm-up "
         "and drain. × failed; a tick at the foot left over 1 ms late."
     )
-    sheet = Sheet(height=0.9 + 2.0 * len(data.rows), right=0.85, down=0.28)
-    svg = drawn(lambda figure: _draw(figure, data), sheet)
-    return Drawing(
+    sheet = Sheet(width=WIDE, height=0.9 + 2.0 * len(data.rows), right=0.85, down=0.28)
+    return drawing(
+        lambda figure: _draw(figure, data),
+        sheet,
         name=NAME,
         title="timeline",
-        finding=said,
+        finding=finding(data),
         definition=definition,
         caption=_caption(data),
         table=_table(data),
-        svg=themed(svg, sheet, name=NAME, title=said, description=definition),
     )
 
 
@@ -316,8 +315,12 @@ def _table(data: Timeline) -> Table:
                 Cell(text=f"launch {row.replication}"),
                 Cell(text=f"{row.count:,}"),
                 Cell(text=significant(end - start)),
-                Cell(text=significant(float(flight.mean())) if len(flight) else "–"),
-                Cell(text="–" if change is None else f"{significant(change * 100, 2)}"),
+                Cell(text=significant(float(flight.mean())) if len(flight) else "no window"),
+                Cell(
+                    text="too few requests"
+                    if change is None
+                    else f"{significant(change * 100, 2)}"
+                ),
                 Cell(text=f"{len(row.failed_s):,}"),
             )
         )

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from reports.break_even import break_evens, sentence
 from reports.contract_words import stated
+from reports.decide.held import holds
+from reports.figures.series import measured_candidates
 from reports.metric_names import metric_name, statistic_name
 from reports.number_words import (
     DASH,
     launches,
-    number_cell,
     number_phrase,
     p_words,
     ratio_phrase,
+    stacked_cell,
     unit_words,
 )
 from reports.report import Report
 from reports.run.decision_file import Comparison, Flip, Ranked
 from reports.run.number import Number
+from reports.run.summary_file import CellSummary
 from reports.signing import signoff_rows, waiver_lines
 from reports.tables import Cell, Column, Table
 from reports.validity import rerun_when
@@ -27,10 +31,11 @@ from reports.validity import rerun_when
 TITLE = "Decision"
 _DECIDING = (
     Column(title="Figure that decides"),
-    Column(title="Low–middle–high", right=True),
+    Column(title="Middle (limits)", right=True),
     Column(title="Unit"),
     Column(title="Rests on"),
 )
+_EMPTY = Cell(text="")
 _SAME = 0.01  # loads that differ by less are one
 _SIGNOFF = tuple(
     Column(title=title) for title in ("Role", "Name", "Date", "Statement", "Manifest, SHA-256")
@@ -44,7 +49,6 @@ def section(report: Report) -> dict[str, Any]:
     return {
         "outcome": decision.outcome,
         "chosen": decision.chosen,
-        "sentence": decision.sentence,
         "because": tuple(statistic_name(line) for line in decision.because),
         "deciding": deciding_table(report, chosen) if chosen else None,
         "gap": gap_sentence(decision.gap) if decision.gap else None,
@@ -57,7 +61,7 @@ def section(report: Report) -> dict[str, Any]:
         "again": tuple(_again(report)),
         "rule": decision.rule,
         "blockers": decision.blockers,
-        "signoff": Table(title="Sign-off", columns=_SIGNOFF, rows=signoff_rows(report)),
+        "signoff": signoff_table(report),
         "waivers": waiver_lines(report),
         "manifest": report.manifest,
         "stamp": report.stamp,
@@ -66,13 +70,19 @@ def section(report: Report) -> dict[str, Any]:
 
 def deciding_table(report: Report, chosen: Ranked) -> Table:
     """The three figures that decide, of the candidate that was chosen."""
-    rows = [_held_row(chosen, was_searched=chosen.name in report.searches)]
+    rows = [_held_row(report, chosen)]
     rows.append(_row("Cost of 1M compliant output tokens", chosen.usd_per_1m, "no price"))
     cell = report.decision_cell(chosen.name)
     goodput = cell.clauses.get("goodput") if cell is not None else None
     number = goodput.number if goodput is not None else None
     rows.append(_row("Goodput", number, "not judged"))
     return Table(title="The figures that decide", columns=_DECIDING, rows=tuple(rows))
+
+
+def signoff_table(report: Report) -> Table | None:
+    """Who has approved it; None as long as nobody has."""
+    rows = signoff_rows(report)
+    return Table(title="Sign-off", columns=_SIGNOFF, rows=rows) if rows else None
 
 
 def gap_sentence(gap: Comparison) -> str:
@@ -114,22 +124,18 @@ def _chosen(report: Report) -> Ranked | None:
     return next((each for each in report.decision.ranking if each.name == name), None)
 
 
-def _held_row(chosen: Ranked, *, was_searched: bool) -> tuple[Cell, ...]:
+def _held_row(report: Report, chosen: Ranked) -> tuple[Cell, ...]:
     bracket = chosen.held_rate
-    name = Cell(text="Highest rate that holds the contract")
     if bracket is None or bracket.highest_proven is None:
-        why = "no open-loop rate was proven"
-        return (
-            name,
-            Cell(text=DASH, meaning="none", detail=why),
-            Cell(text="requests/s"),
-            Cell(text=""),
-        )
+        return _streams_row(report, chosen)
     missed = bracket.lowest_disproven
-    upper = "none disproven" if missed is None else f"disproven at {stated(missed)}"
+    was_searched = chosen.name in report.searches
     return (
-        name,
-        Cell(text=f"≥ {stated(bracket.highest_proven)}", detail=upper),
+        Cell(text="Highest rate that holds the contract"),
+        Cell(
+            text=f"≥ {stated(bracket.highest_proven)}",
+            detail="no rate is disproven" if missed is None else f"misses at {stated(missed)}",
+        ),
         Cell(text="requests/s"),
         Cell(
             text="launches that the search did not use"
@@ -139,11 +145,41 @@ def _held_row(chosen: Ranked, *, was_searched: bool) -> tuple[Cell, ...]:
     )
 
 
+def _streams_row(report: Report, chosen: Ranked) -> tuple[Cell, ...]:
+    """The most streams at which every clause holds, where no rate was proven.
+
+    As with rates, a level above one that misses proves nothing.
+    """
+    name = Cell(text="Most streams that hold the contract")
+    measured = next(each for each in measured_candidates(report) if each.name == chosen.name)
+    levels = [(each.level or 0.0, each.cell) for each in measured.levels(is_open=False)]
+    missed = min((level for level, cell in levels if _misses(cell)), default=inf)
+    contract = report.plan.contract
+    held = [level for level, cell in levels if level < missed and holds(cell, contract)]
+    if not held:
+        why = "no load but the contract's own is proven"
+        return name, Cell(text=DASH, meaning="none", detail=why), _EMPTY, _EMPTY
+    above = [level for level, _ in levels if level > max(held)]
+    return (
+        name,
+        Cell(
+            text=f"≥ {max(held):g}",
+            detail=f"not proven at {min(above):g}" if above else "no higher level was measured",
+        ),
+        Cell(text="streams in flight"),
+        Cell(text="the campaign's load points; no rate was proven"),
+    )
+
+
+def _misses(cell: CellSummary) -> bool:
+    return any(clause.verdict == "misses" for clause in cell.clauses.values())
+
+
 def _row(name: str, number: Number | None, why: str) -> tuple[Cell, ...]:
     unit = unit_words(number.unit) if number is not None else ""
     return (
         Cell(text=name),
-        number_cell(number, why),
+        stacked_cell(number, why, common=number.basis if number is not None else None),
         Cell(text=unit),
         Cell(text=_rests_on(number)),
     )

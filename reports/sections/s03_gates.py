@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catalog.gate_result import GateResult
 from catalog.screen import Screen
 from catalog.verdict import Status, Verdict
 from reports.figures import memory
@@ -60,10 +61,17 @@ def _row(candidate: Verdict) -> tuple[Cell, ...]:
             Cell(
                 text=f"{_MARK[gate.status]}{margin}{letter}",
                 meaning=MEANING[gate.status],
-                detail=gate_cell(gate).detail if gate.margin is not None else "",
+                detail=_below(gate),
             )
         )
     return tuple(cells)
+
+
+def _below(gate: GateResult) -> str:
+    """The figures behind a margin; why a gate does not apply."""
+    if gate.status is Status.NOT_APPLICABLE:
+        return gate.reason
+    return gate_cell(gate).detail if gate.margin is not None else ""
 
 
 def _verdict(candidate: Verdict) -> Cell:

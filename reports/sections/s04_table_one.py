@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from reports.contract_words import itl_name
-from reports.number_words import DASH, basis_of, number_cell
+from reports.number_words import DASH, basis_of, stacked_cell
 from reports.report import Report
 from reports.run.number import Number
 from reports.run.summary_file import CellSummary
-from reports.table_one import Row, headings, table_one
+from reports.table_one import Pair, Row, headings, table_one
 from reports.tables import Cell, Column, Table
 
 TITLE = "Table 1: every figure and what it rests on"
@@ -43,11 +43,18 @@ def _paper(row: Row) -> tuple[Cell, ...]:
         Cell(
             text=pair.ours,
             meaning=pair.meaning,
-            detail=f"lesson {pair.lesson}" if pair.lesson else "",
+            detail=_below(pair),
         )
         for pair in row.pairs
     )
     return (Cell(text=row.dimension), *cells, Cell(text=row.tier, detail=row.basis))
+
+
+def _below(pair: Pair) -> str:
+    """The lesson's figure; where we have none, why not."""
+    why = (pair.why or "not known") if pair.ours == DASH else ""
+    lesson = f"lesson {pair.lesson}" if pair.lesson else ""
+    return "; ".join(part for part in (why, lesson) if part)
 
 
 def _measured(report: Report, names: tuple[str, ...]) -> list[tuple[Cell, ...]]:
@@ -73,7 +80,7 @@ def _row(
         number = get(cell) if cell is not None else None
         why = standings.get(name, "not measured")
         numbers.append(number)
-        cells.append(number_cell(number, why))
+        cells.append(stacked_cell(number, why))
     seen = basis_of(numbers)
     basis = Cell(text=_TIER, detail="not measured (OPEN)" if seen == DASH else seen)
     return (Cell(text=f"{title}, {unit}"), *cells, basis)

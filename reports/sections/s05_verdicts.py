@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
-from catalog.quantity import significant
+from catalog.quantity import Basis, significant
 from reports.contract_words import itl_name, stated
-from reports.number_words import DASH, digits, number_cell, tag
+from reports.number_words import DASH, digits, stacked_cell
 from reports.report import Report
 from reports.run.decision_file import Ranked
 from reports.run.number import Number
@@ -14,14 +15,19 @@ from reports.run.summary_file import CandidateSummary, CellSummary, ClauseSummar
 from reports.tables import Cell, Column, Meaning, Table
 
 TITLE = "Verdict table"
-_NONE = Cell(text=DASH, meaning="none")
+_NUMBERS: Final = 11  # columns that only a measured candidate fills
 VERDICT_MEANING: dict[ClauseVerdict, Meaning] = {
     "holds": "pass",
     "misses": "fail",
     "inconclusive": "warn",
     "no such clause": "",
 }
-_MARK = {"holds": "✓ ", "misses": "✗ ", "inconclusive": "? ", "no such clause": ""}
+_MARK = {
+    "holds": "✓\N{NO-BREAK SPACE}",
+    "misses": "✗\N{NO-BREAK SPACE}",
+    "inconclusive": "?\N{NO-BREAK SPACE}",
+    "no such clause": "",
+}
 STANDING_MEANING: dict[str, Meaning] = {
     "complies": "pass",
     "misses": "fail",
@@ -36,6 +42,7 @@ def section(report: Report) -> dict[str, Any]:
     """The table with its reading."""
     return {
         "table": verdict_table(report),
+        "basis": _basis_words(report),
         "ranked_by": report.decision.ranked_by,
         "goodput": goodput_table(report),
         "depends": tuple(_depends(report)),
@@ -76,16 +83,16 @@ def _columns(report: Report) -> tuple[Column, ...]:
     return (
         Column(title="Candidate"),
         Column(title="Stands"),
-        Column(title="Load measured", unit="requests/s achieved"),
-        Column(title="Highest rate held", unit="requests/s", right=True),
-        Column(title="Goodput", unit="%, of scheduled", right=True),
+        Column(title="$ per 1M", unit="compliant tokens", right=True),
+        Column(title="Goodput", unit="% of scheduled", right=True),
+        Column(title="Rate held", unit="requests/s", right=True),
         Column(title=f"TTFT {percentile}", unit="ms", right=True),
         Column(title=f"{itl} {percentile}", unit="ms", right=True),
         Column(title="E2E p95", unit="ms", right=True),
-        Column(title="Output rate", unit="tokens/s and device", right=True),
-        Column(title="1M compliant", unit="$, machine hours only", right=True),
+        Column(title="Output", unit="tokens/s per device", right=True),
+        Column(title="Load seen", unit="requests/s", right=True),
         Column(title="Failed", unit="of sent", right=True),
-        Column(title="Launches", right=True),
+        Column(title="Runs", unit="launches", right=True),
         Column(title="Evidence"),
     )
 
@@ -96,30 +103,53 @@ def _row(report: Report, ranked: Ranked) -> tuple[Cell, ...]:
     standing = Cell(
         text=ranked.standing,
         meaning=STANDING_MEANING.get(ranked.standing, "none"),
-        detail=f"rank {ranked.rank}" if ranked.rank is not None else _clause(report, ranked),
+        detail=f"rank {ranked.rank}" if ranked.rank is not None else "",
     )
     if measured is None or cell is None:
-        blank = (_NONE,) * 11
-        return (name, standing, *blank)
-    return (name, standing, *_measured(measured, cell, ranked))
+        return (name, standing, _unmeasured(report, ranked))
+    return (name, standing, *_measured(measured, cell, ranked, _common(report)))
 
 
 def _measured(
-    measured: CandidateSummary, cell: CellSummary, ranked: Ranked
+    measured: CandidateSummary, cell: CellSummary, ranked: Ranked, common: Basis | None
 ) -> tuple[Cell, ...]:
+    clauses, seen = cell.clauses, cell.measures
+    usd = ranked.usd_per_1m or seen.get("usd_per_1m_compliant")
+    rate = seen.get("output_tok_per_s_per_device")
     return (
-        _range(measured),
+        stacked_cell(usd, "no price", common=common),
+        _clause_cell(clauses.get("goodput"), counts=_counts(cell), common=common),
         _held(ranked),
-        _clause_cell(cell.clauses.get("goodput"), counts=_counts(cell)),
-        _clause_cell(cell.clauses.get("ttft"), cell.measures.get("ttft_p95_ms")),
-        _clause_cell(cell.clauses.get("itl"), cell.measures.get("tpot_p95_ms")),
-        number_cell(cell.measures.get("e2e_p95_ms")),
-        number_cell(cell.measures.get("output_tok_per_s_per_device"), "no device count"),
-        number_cell(ranked.usd_per_1m or cell.measures.get("usd_per_1m_compliant"), "no price"),
+        _clause_cell(clauses.get("ttft"), seen.get("ttft_p95_ms"), common=common),
+        _clause_cell(clauses.get("itl"), seen.get("tpot_p95_ms"), common=common),
+        stacked_cell(seen.get("e2e_p95_ms"), common=common),
+        stacked_cell(rate, "no device count", common=common),
+        _range(measured),
         _failed(cell),
         Cell(text=str(len(cell.replications))),
         _evidence(cell),
     )
+
+
+def _unmeasured(report: Report, ranked: Ranked) -> Cell:
+    """One cell in place of eleven numbers: why there are none."""
+    facts = report.facts(ranked.name)
+    skipped = facts.skipped if facts is not None and not facts.measured else None
+    why = skipped or ranked.why or "no cell at the load that decides"
+    return Cell(text=f"{DASH} not measured: {why}", meaning="none", columns=_NUMBERS)
+
+
+def _common(report: Report) -> Basis | None:
+    """Measurement where every cell of the table is one; figures of another kind all say so."""
+    cells = (report.decision_cell(each.name) for each in report.places)
+    found = {cell.basis for cell in cells if cell is not None}
+    return Basis.MEASUREMENT if found == {Basis.MEASUREMENT} else None
+
+
+def _basis_words(report: Report) -> str:
+    if _common(report) is None:
+        return "Each figure has the letter of its basis."
+    return "Every figure is a measurement, but for those with a letter of their own."
 
 
 def _kind(report: Report, name: str) -> str:
@@ -136,14 +166,6 @@ def _kind(report: Report, name: str) -> str:
     )
 
 
-def _clause(report: Report, ranked: Ranked) -> str:
-    """The clause on which a candidate left on paper; why another one was not measured."""
-    facts = report.facts(ranked.name)
-    if facts is None or facts.measured:
-        return ""
-    return (facts.clause if ranked.standing == "voted out on paper" else ranked.why) or ""
-
-
 def _range(measured: CandidateSummary) -> Cell:
     rates = [
         number.value
@@ -153,9 +175,9 @@ def _range(measured: CandidateSummary) -> Cell:
     ]
     if not rates:
         return Cell(text=DASH, meaning="none", detail="not reported")
-    low, high = significant(min(rates)), significant(max(rates))
+    low, high = significant(min(rates), 2), significant(max(rates), 2)
     points = f"{len(measured.cells)} load point{'s' if len(measured.cells) != 1 else ''}"
-    return Cell(text=low if low == high else f"{low} to {high}", detail=points)
+    return Cell(text=low if low == high else f"{low}–{high}", detail=points)
 
 
 def _held(ranked: Ranked) -> Cell:
@@ -170,19 +192,25 @@ def _held(ranked: Ranked) -> Cell:
 
 
 def _clause_cell(
-    clause: ClauseSummary | None, seen: Number | None = None, counts: str = ""
+    clause: ClauseSummary | None,
+    seen: Number | None = None,
+    counts: str = "",
+    common: Basis | None = None,
 ) -> Cell:
     """A clause's interval with its verdict; the measure beside it where the clause has none."""
     number = clause.number if clause is not None else seen
     if clause is None or clause.verdict == "no such clause":
-        shown = number_cell(seen or number, "no such clause")
-        return Cell(text=shown.text, meaning=shown.meaning, detail=counts or shown.detail)
-    shown = number_cell(
-        number if number is None or number.value is not None else seen or number
+        shown = stacked_cell(seen or number, "no such clause", common=common)
+        return replace(shown, detail=counts or shown.detail)
+    if number is not None and number.value is None:
+        number = seen or number
+    shown = stacked_cell(number, common=common)
+    return replace(
+        shown,
+        text=f"{_MARK[clause.verdict]}{shown.text}",
+        meaning=VERDICT_MEANING[clause.verdict],
+        detail=shown.detail or counts,
     )
-    text = f"{_MARK[clause.verdict]}{shown.text}"
-    details = [shown.detail] if shown.detail else [counts] if counts else []
-    return Cell(text=text, meaning=VERDICT_MEANING[clause.verdict], detail="; ".join(details))
 
 
 def _counts(cell: CellSummary) -> str:
@@ -206,7 +234,7 @@ def _failed(cell: CellSummary) -> Cell:
     counts = cell.requests
     sent = counts.get("sent", 0)
     bad = sum(counts.get(name, 0) for name in ("failed", "truncated", "timed_out", "cancelled"))
-    share = f"{digits(bad / sent, '1')}% {tag(cell.basis)}" if sent else ""
+    share = f"{digits(bad / sent, '1')}%" if sent else ""
     return Cell(text=f"{bad:,}", meaning="warn" if bad else "", detail=share if bad else "")
 
 

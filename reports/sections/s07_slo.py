@@ -12,5 +12,5 @@ TITLE = "The contract under load"
 
 
 def section(report: Report) -> dict[str, Any]:
-    """Figures 3, 4 and 5."""
-    return gathered(report, attainment, load_curve, tail)
+    """Figures 3 and 5 side by side, and 4, which has three panels."""
+    return gathered(report, attainment, tail, load_curve)

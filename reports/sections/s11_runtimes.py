@@ -29,7 +29,7 @@ def section(report: Report) -> dict[str, Any] | None:
         (
             Cell(text=title),
             *(
-                Cell(text=known.runtimes.get(each.runtime or "", {}).get(trait, DASH))
+                Cell(text=known.runtimes.get(each.runtime or "", {}).get(trait, "not known"))
                 for each in facts
             ),
         )

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reports.contract_words import lengths, load
-from reports.number_words import DASH, digits, launches
+from reports.number_words import digits, launches
 from reports.report import Report
 from reports.run.plan_file import CandidateFacts
 from reports.run.summary_file import CellSummary
 from reports.tables import Cell, Column, Meaning, Table
 
 TITLE = "Controlled variables: asked and seen"
+_UNASKED, _SILENT = "not asked", "not reported"
 _COMMON = tuple(Column(title=t) for t in ("Category", "Variable", "Asked", "Seen"))
 _OWN = tuple(Column(title=t) for t in ("Variable", "Asked", "How", "Seen", "Fits"))
 _FITS: Mapping[str, tuple[str, Meaning]] = {
@@ -77,7 +78,7 @@ def _served(report: Report) -> str:
         for launch in report.launches.values()
         for model in launch.get("models") or ()
     }
-    return ", ".join(sorted(found)) or DASH
+    return ", ".join(sorted(found)) or _SILENT
 
 
 def _lengths(cells: list[CellSummary], which: str) -> str:
@@ -85,7 +86,7 @@ def _lengths(cells: list[CellSummary], which: str) -> str:
     low = [each["min"] for each in seen if each and each.get("min") is not None]
     high = [each["max"] for each in seen if each and each.get("max") is not None]
     if not low or not high:
-        return DASH
+        return _SILENT
     least, most = f"{min(low):,g}", f"{max(high):,g}"
     return f"{least} tokens in every request" if least == most else f"{least} to {most} tokens"
 
@@ -95,7 +96,7 @@ def _arrivals(report: Report, point: str) -> str:
     cells = [cell for c in report.summary.candidates if (cell := c.cell(point)) is not None]
     rates = [each.get("achieved_rate") for each in _documents(cells)]
     known = [rate for rate in rates if rate is not None]
-    return f"{_span([digits(min(known)), digits(max(known))])} requests/s" if known else DASH
+    return f"{_span([digits(min(known)), digits(max(known))])} requests/s" if known else _SILENT
 
 
 def _ordered(report: Report) -> str:
@@ -104,7 +105,7 @@ def _ordered(report: Report) -> str:
         for each in report.plan.candidates
         if each.measured
     )
-    return "; ".join(devices) or DASH
+    return "; ".join(devices) or "none was measured"
 
 
 def _span(texts: list[str]) -> str:
@@ -115,7 +116,7 @@ def _warmup(cells: list[CellSummary]) -> str:
     found = [_of(document, "warmup") for document in _documents(cells)]
     counts = [each["requests"] for each in found if each and "requests" in each]
     if not counts:
-        return DASH
+        return _SILENT
     converged = sum(1 for each in found if each and each.get("converged"))
     span = _span([str(min(counts)), str(max(counts))])
     return f"{span} requests; converged in {converged} of {len(found)}"
@@ -124,14 +125,15 @@ def _warmup(cells: list[CellSummary]) -> str:
 def _timed(cells: list[CellSummary]) -> str:
     counts = [each.get("requests", {}).get("measured") for each in _documents(cells)]
     known = [each for each in counts if each is not None]
-    span = _span([f"{min(known):,}", f"{max(known):,}"]) if known else DASH
-    return f"{span} per replication"
+    if not known:
+        return _SILENT
+    return f"{_span([f'{min(known):,}', f'{max(known):,}'])} per replication"
 
 
 def _launches(cells: list[CellSummary]) -> str:
     counts = sorted({len(cell.replications) for cell in cells})
     if not counts:
-        return DASH
+        return "none"
     return _span([str(counts[0]), str(counts[-1])])
 
 
@@ -149,7 +151,7 @@ def _of(document: Mapping[str, Any], *path: str) -> Any:
 def _own_tables(report: Report, facts: CandidateFacts) -> tuple[Table | None, Table | None]:
     """What was asked or seen, and what was left to the engine and is reported by nothing."""
     rows = tuple(_own_rows(report, facts))
-    known = tuple(row for row in rows if row[1].text != DASH or row[3].text != DASH)
+    known = tuple(row for row in rows if row[1].text != _UNASKED or row[3].text != _SILENT)
     left = tuple(row for row in rows if row not in known)
     title = f"Variables of {facts.name}"
     return (
@@ -169,13 +171,13 @@ def _own_rows(report: Report, facts: CandidateFacts) -> Iterator[tuple[Cell, ...
         worst = next(
             (v for v in ("differs", "not offered", "match") if v in verdicts), "recorded"
         )
-        text, meaning = _FITS[worst] if back else (DASH, "none")
+        text, meaning = _FITS[worst] if back else ("nothing to compare", "none")
         wish = stated.get("asked", next((each.get("asked") for each in back), None))
         yield (
             Cell(text=name.replace("_", " ")),
-            Cell(text=DASH if wish is None else str(wish)),
-            Cell(text=str(stated.get("how") or DASH), detail=str(stated.get("note") or "")),
-            Cell(text=", ".join(values) or DASH),
+            Cell(text=_UNASKED if wish is None else str(wish)),
+            Cell(text=str(stated.get("how") or _UNASKED), detail=str(stated.get("note") or "")),
+            Cell(text=", ".join(values) or _SILENT),
             Cell(text=text, meaning=meaning),
         )
 

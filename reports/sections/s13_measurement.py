@@ -14,6 +14,7 @@ from reports.run.summary_file import CellSummary, ReplicationSummary
 from reports.tables import Cell, Column, Meaning, Table
 
 TITLE = "Measurement quality"
+_SILENT = Cell(text=DASH, meaning="none", detail="not reported")
 _REQUESTS = (
     Column(title="Cell"),
     Column(title="Planned", right=True),
@@ -93,7 +94,7 @@ def _requests(of: tuple[str, CellSummary]) -> tuple[Cell, ...]:
 
 
 def _count(counts: Mapping[str, int], name: str) -> Cell:
-    return Cell(text=f"{counts[name]:,}") if name in counts else Cell(text=DASH, meaning="none")
+    return Cell(text=f"{counts[name]:,}") if name in counts else _SILENT
 
 
 def _load(of: tuple[str, CellSummary]) -> tuple[Cell, ...]:
@@ -118,7 +119,7 @@ def _load(of: tuple[str, CellSummary]) -> tuple[Cell, ...]:
 def _flight(get: _Seen) -> Cell:
     mean, peak = get.values("in_flight", "mean"), get.values("in_flight", "peak")
     if not mean or not peak:
-        return Cell(text=DASH, meaning="none")
+        return _SILENT
     return Cell(text=f"{significant(sum(mean) / len(mean))} / {max(peak):,.0f}")
 
 
@@ -169,13 +170,11 @@ class _Seen:
         """Least to most over the replications."""
         found = self.values(*path)
         if not found:
-            return Cell(text=DASH, meaning="none")
+            return _SILENT
         low, high = digits(min(found)), digits(max(found))
         return Cell(text=low if low == high else f"{low} to {high}")
 
     def most(self, *path: str, scale: float = 1.0) -> Cell:
         """The worst of the replications."""
         found = self.values(*path)
-        return (
-            Cell(text=digits(max(found) * scale)) if found else Cell(text=DASH, meaning="none")
-        )
+        return Cell(text=digits(max(found) * scale)) if found else _SILENT

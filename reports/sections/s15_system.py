@@ -15,6 +15,7 @@ from reports.run.plan_file import CandidateFacts
 from reports.tables import Cell, Column, Table
 
 TITLE = "System and launch"
+_UNSTATED = "not stated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +53,20 @@ def _hosts(hosts: tuple[HostFile, ...]) -> Table:
     ]
     ordered = (
         Cell(text="ordered"),
-        *(Cell(text=_flat(host.order) or DASH) for host in hosts),
+        *(Cell(text=_flat(host.order) or "nothing: it was there") for host in hosts),
     )
     return Table(title="Machines", columns=columns, rows=(ordered, *rows))
 
 
 def _fact(value: Any) -> Cell:
     if value is None:
-        return Cell(text=DASH, meaning="none")
+        return Cell(text=DASH, meaning="none", detail="not reported")
     if isinstance(value, bool):
         return Cell(text="yes" if value else "no")
     if isinstance(value, float):
         return Cell(text=significant(value, 4))
     if isinstance(value, Mapping | list | tuple):
-        return Cell(text=_plain(value) or DASH)
+        return Cell(text=_plain(value) or "none")
     return Cell(text=f"{value:,}" if isinstance(value, int) else str(value))
 
 
@@ -105,12 +106,12 @@ def _launch(report: Report, facts: CandidateFacts) -> LaunchText:
 def _identity(
     facts: CandidateFacts, seen: Mapping[str, Any], plan: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    yield "fingerprint", str(seen.get("fingerprint") or facts.fingerprint or DASH)
+    yield "fingerprint", str(seen.get("fingerprint") or facts.fingerprint or "not known")
     unmanaged = plan.get("unmanaged")
     image = unmanaged.get("image") if isinstance(unmanaged, Mapping) else None
     if image:
         yield "image", str(image)
-    yield "checkpoint", facts.checkpoint or DASH
+    yield "checkpoint", facts.checkpoint or "not known"
     phases = [each for each in seen.get("phases") or () if each.get("duration_ns") is not None]
     if phases:
         yield (
@@ -140,7 +141,7 @@ def _prices(report: Report) -> Table | None:
                 (
                     Cell(text=each.name),
                     Cell(text=DASH, meaning="none", detail="unknown"),
-                    *(Cell(text=DASH),) * 4,
+                    *(Cell(text=_UNSTATED),) * 4,
                 )
             )
             continue
@@ -152,11 +153,11 @@ def _prices(report: Report) -> Table | None:
                     text=f"{significant(price.value)} {currency} per {per}",
                     detail=price.basis.value,
                 ),
-                Cell(text=price.sold_as or DASH),
-                Cell(text=price.commitment or DASH),
-                Cell(text=price.source or DASH),
+                Cell(text=price.sold_as or _UNSTATED),
+                Cell(text=price.commitment or _UNSTATED),
+                Cell(text=price.source or _UNSTATED),
                 Cell(
-                    text=price.date or DASH,
+                    text=price.date or _UNSTATED,
                     meaning="warn" if price.stale else "",
                     detail="stale" if price.stale else "",
                 ),

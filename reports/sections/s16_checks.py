@@ -11,13 +11,14 @@ from reports.signing import waivers
 from reports.tables import Cell, Column, Meaning, Table
 
 TITLE = "Evidence checks"
+_SHORT, _WHOLE = 8, 64  # hexadecimal digits of a hash
 MEANING: dict[CheckVerdict, Meaning] = {
     "pass": "pass",
     "fail": "fail",
     "unknown": "warn",
     "not applicable": "none",
 }
-MARK = {"pass": "✓ pass", "fail": "✗ fail", "unknown": "? unknown", "not applicable": "– n/a"}
+MARK = {"pass": "✓ pass", "fail": "✗ fail", "unknown": "? unknown", "not applicable": "n/a"}
 _COLUMNS = tuple(
     Column(title=title)
     for title in ("Check", "Requirement", "Seen", "Needed", "Verdict", "Evidence")
@@ -26,14 +27,14 @@ _COLUMNS = tuple(
 
 def section(report: Report) -> dict[str, Any]:
     """What did not pass first, then everything."""
-    waived = waivers(report)
     checks = report.checks.checks
     rest = tuple(each for each in checks if each.verdict in ("fail", "unknown"))
     return {
         "counts": counts(report),
-        "open": _table(rest, waived, "Not passed") if rest else None,
-        "all": _table(checks, waived, "All checks") if checks else None,
+        "open": _table(report, rest, "Not passed") if rest else None,
+        "all": _table(report, checks, "All checks") if checks else None,
         "number": len(checks),
+        "files": files_table(report),
     }
 
 
@@ -47,12 +48,13 @@ def counts(report: Report) -> str:
     return f"{text}; {waived:,} waived." if waived else f"{text}."
 
 
-def _table(checks: tuple[Check, ...], waived: Any, title: str) -> Table:
-    rows = tuple(_row(each, waived.get(each.name)) for each in checks)
+def _table(report: Report, checks: tuple[Check, ...], title: str) -> Table:
+    waived = waivers(report)
+    rows = tuple(_row(report, each, waived.get(each.name)) for each in checks)
     return Table(title=title, columns=_COLUMNS, rows=rows)
 
 
-def _row(check: Check, waiver: str | None) -> tuple[Cell, ...]:
+def _row(report: Report, check: Check, waiver: str | None) -> tuple[Cell, ...]:
     of = [check.candidate, check.load_point]
     if check.replication is not None:
         of.append(f"launch {check.replication}")
@@ -67,7 +69,7 @@ def _row(check: Check, waiver: str | None) -> tuple[Cell, ...]:
         Cell(text=check.observed),
         Cell(text=check.needed),
         verdict,
-        Cell(text=_files(check.evidence)),
+        _evidence(report, check.evidence),
     )
 
 
@@ -81,7 +83,32 @@ def _weight(check: Check) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _files(evidence: tuple[str, ...]) -> str:
-    if len(evidence) <= 2:
-        return ", ".join(evidence) or "–"
-    return f"{evidence[0]} and {len(evidence) - 1:,} more"
+def _evidence(report: Report, names: tuple[str, ...]) -> Cell:
+    """The first file with the head of its hash; the others are in the table below."""
+    if not names:
+        return Cell(text="plan, summary and ledger")
+    more = f"; {len(names) - 1:,} more below" if len(names) > 1 else ""
+    return Cell(text=names[0], detail=f"{_hash(report, names[0], _SHORT)}{more}")
+
+
+def _hash(report: Report, name: str, length: int) -> str:
+    digest = report.files.get(name)
+    return f"SHA-256 {digest[:length]}" if digest else "not in the manifest"
+
+
+def files_table(report: Report) -> Table | None:
+    """Each file that a check names, its SHA-256 and the checks; None where none is named."""
+    named: dict[str, list[str]] = {}
+    for check in report.checks.checks:
+        for name in check.evidence:
+            named.setdefault(name, []).append(check.id)
+    rows = tuple(
+        (
+            Cell(text=name),
+            Cell(text=_hash(report, name, _WHOLE).removeprefix("SHA-256 ")),
+            Cell(text=", ".join(sorted(set(ids)))),
+        )
+        for name, ids in sorted(named.items())
+    )
+    columns = (Column(title="File"), Column(title="SHA-256"), Column(title="Checks"))
+    return Table(title="Files of evidence", columns=columns, rows=rows) if rows else None

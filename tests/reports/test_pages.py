@@ -70,7 +70,8 @@ def test_every_heading_of_a_table_says_what_it_heads_and_every_row_is_whole(
         assert table.find("caption")
         assert all(each.attributes.get("scope") in ("col", "row") for each in table.find("th"))
         widths = {
-            len([c for c in row.children if c.tag in ("th", "td")]) for row in table.find("tr")
+            sum(int(c.attributes.get("colspan", "1")) for c in row.find("th", "td"))
+            for row in table.find("tr")
         }
         assert len(widths) == 1
 
@@ -138,7 +139,7 @@ def test_every_number_of_a_rehearsal_is_called_a_simulation(page_of_kind) -> Non
     text = page_of_kind("rehearsal")[layout.REPORT_MARKDOWN]
     verdicts = text.partition("## Verdict table")[2].partition("##")[0]
 
-    assert " sim |" in verdicts.replace("\N{NO-BREAK SPACE}", " ")
+    assert " sim (" in verdicts.replace("\N{NO-BREAK SPACE}", " ")
     assert not re.search(r"\d m\b", verdicts.replace("\N{NO-BREAK SPACE}", " "))
 
 
@@ -199,3 +200,17 @@ def test_another_process_makes_the_same_bytes(concluded_run, page_of_kind) -> No
             text=True,
         )
         assert other.stdout == mine
+
+
+@every_kind
+def test_a_dash_says_why_it_stands_there(page_of_kind, kind) -> None:
+    page = parsed(page_of_kind(kind)[layout.REPORT_HTML])
+    bare = {
+        (table.find("caption")[0].text, row.find("th", "td")[0].text, place)
+        for table in page.find("table")
+        for row in table.find("tr")
+        for place, cell in enumerate(row.find("th", "td"))
+        if cell.text == "–"
+    }
+
+    assert bare == set()

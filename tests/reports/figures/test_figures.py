@@ -48,7 +48,7 @@ def test_a_run_without_measurements_has_no_figure(report_of_kind, name) -> None:
 
 def test_the_frontier_holds_what_no_other_point_beats_in_both(report_of_kind) -> None:
     data = frontier.frontier(report_of_kind("many"))
-    points = [(p.x.value, p.y.value, p.is_frontier) for line in data.lines for p in line.points]
+    points = [(p.x.value, p.y.value, p.is_marked) for line in data.lines for p in line.points]
 
     for x, y, is_frontier in points:
         beaten = any(a >= x and b >= y and (a, b) != (x, y) for a, b, _ in points)
@@ -61,7 +61,7 @@ def test_the_frontier_holds_what_no_other_point_beats_in_both(report_of_kind) ->
 
 def test_cost_names_the_cheapest_point_that_keeps_every_clause(report_of_kind) -> None:
     data = cost.cost(report_of_kind("rehearsal"))
-    good = [p.y.value for line in data.lines for p in line.points if p.holds]
+    good = [p.y.value for line in data.lines for p in line.points if p.is_marked]
 
     assert f"${min(good):.2f} per 1M output tokens" in cost.finding(data)
     assert "No point keeps every clause" in cost.finding(
@@ -74,7 +74,7 @@ def test_attainment_says_up_to_where_the_share_is_proven(report_of_kind) -> None
 
     assert attainment.finding(data).startswith("No candidate is proven to keep 95%")
     held = attainment.attainment(report_of_kind("rehearsal"))
-    assert "B up to 4 streams" in attainment.finding(held)
+    assert "B, C up to 4 streams" in attainment.finding(held)
 
 
 def test_the_load_curve_names_the_steepest_rise(report_of_kind) -> None:

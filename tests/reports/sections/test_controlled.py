@@ -40,8 +40,8 @@ def test_one_launch_that_differs_is_enough() -> None:
     assert row(launches)[3:] == ["8192, 4096", "✗ differs"]
 
 
-def test_a_variable_that_nothing_reports_is_a_dash() -> None:
-    assert row({})[3:] == ["–", "–"]
+def test_a_variable_that_nothing_reports_says_so() -> None:
+    assert row({})[3:] == ["not reported", "nothing to compare"]
 
 
 def test_lengths_and_launches_are_shown_as_seen(report_of_kind) -> None:
