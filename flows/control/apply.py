@@ -171,13 +171,11 @@ def _make(step: Step, outcome: Outcome, host: Host) -> None:
 def _refusal(ran: Ran) -> Status | None:
     """Why a setting was not made. A tool may say that it was not, and end with code 0."""
     said = ran.output.lower()
-    if ran.code != 0 and any(mark in said for mark in _NOT_PERMITTED):
+    if ran.code == 0:
+        return "unavailable" if "not supported" in said else None
+    if any(mark in said for mark in _NOT_PERMITTED):
         return "not permitted"
-    if any(mark in said for mark in ("insufficient permissions", "does not have permission")):
-        return "not permitted"
-    if any(mark in said for mark in _UNAVAILABLE):
-        return "unavailable"
-    return "failed" if ran.code != 0 else None
+    return "unavailable" if any(mark in said for mark in _UNAVAILABLE) else "failed"
 
 
 def _undo(step: Step, outcome: Outcome) -> tuple[str, ...]:

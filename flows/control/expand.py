@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from flows.control.host import Host
-from flows.control.step import Step
+from flows.control.step import Step, texts_of
 
 # a loop of the shell: a large host has hundreds of files for one setting
 _WRITE: Final = (
@@ -33,9 +33,8 @@ def _in_files(told: Mapping[str, Any], host: Host) -> Iterator[Step]:
     common = {name: told[name] for name in ("name", "target", "wanted")}
     for form in told["forms"]:
         by_value: dict[str, list[str]] = {}
-        for path in host.paths(form["files"]):
-            text = host.read(path)
-            if text is not None and text not in form.get("absent", ()):
+        for path, text in texts_of(host.paths(form["files"]), host).items():
+            if text not in form.get("absent", ()):
                 by_value.setdefault(text, []).append(path)
         if by_value:
             for value, paths in sorted(by_value.items()):

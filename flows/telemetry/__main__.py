@@ -1,4 +1,4 @@
-"""The sampler: ``python -P -m flows.telemetry FILE [--every S] [--most S] [--with-caller]``.
+"""The sampler: ``python -P -m flows.telemetry FILE [OPTIONS]``.
 
 It writes to FILE until it is told to end or its time is over; ``--with-caller``: or until its
 standard input ends, as it does when whoever holds the other end is gone.
@@ -25,8 +25,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--every", type=float, default=Settings().every_s)
     parser.add_argument("--most", type=float, default=Settings().most_s)
     parser.add_argument("--nvml", default=Settings().nvml)
+    parser.add_argument("--cpus", default="")
     parser.add_argument("--with-caller", action="store_true")
     asked = parser.parse_args(arguments)
+    cpus = {int(cpu) for cpu in asked.cpus.split(",") if cpu}
+    if cpus:
+        os.sched_setaffinity(0, cpus)  # the vendor's tool inherits it
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())

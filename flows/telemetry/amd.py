@@ -6,6 +6,7 @@ Standard library only.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ VIOLATIONS: Final[Mapping[str, int]] = {
     "vr_thermal_violation_status": 0x20,
     "hbm_thermal_violation_status": 0x20,
 }
+_LIMIT_S: Final = 30.0
 _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "graphics_mhz": ("clock.gfx_0.clk",),
     "memory_mhz": ("clock.mem_0.clk",),
@@ -32,9 +34,29 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+def is_there(program: str = PROGRAM) -> bool:
+    """Whether the tool and its driver answer."""
+    try:
+        done = subprocess.run(  # noqa: S603 - words of our own
+            [program, "metric", "--json"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
 def loop_argv(every_s: float, program: str = PROGRAM) -> list[str]:
     """The command that prints a document now and then."""
-    return [program, "metric", "--json", "--watch", str(max(LEAST_EVERY_S, round(every_s)))]
+    return [program, "metric", "--json", "--watch", str(every_s_of(every_s))]
+
+
+def every_s_of(asked_s: float) -> int:
+    """Whole seconds between two looks."""
+    return max(LEAST_EVERY_S, round(asked_s))
 
 
 class Documents:

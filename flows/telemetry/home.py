@@ -25,20 +25,37 @@ _LOOK_S: Final = 0.02
 _AFTER: Final = 1.5  # intervals sampled past the end: counters must be read beyond the window
 
 
-def command(lines: Path | str, *, every_s: float, python: str = sys.executable) -> list[str]:
+def command(
+    lines: Path | str,
+    *,
+    every_s: float = 1.0,
+    cpus: Sequence[int] = (),
+    python: str = sys.executable,
+) -> list[str]:
     """The words that start the sampler, here or on a host that has our modules.
 
     It ends when it is told to (SIGTERM), and after six hours.
     """
     return [
         *(python, "-P", "-s", "-m", "flows.telemetry"),
-        *(str(lines), "--every", str(every_s)),
+        *(str(lines), "--every", str(every_s), "--cpus", ",".join(map(str, cpus))),
     ]
 
 
+def seconds_after(lines: str) -> float:
+    """How long to go on after a window, so that counters are read beyond its end."""
+    header = _object(lines.partition("\n")[0]) or {}
+    return _AFTER * float(header.get("every_s", 1.0))
+
+
 @contextmanager
-def sampled_here(lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
+def sampled_here(
+    lines: Path, *, every_s: float = 1.0, cpus: Sequence[int] = ()
+) -> Iterator[None]:
     """Samples of this machine into a file for the time of the block, and a little longer.
+
+    ``cpus`` are those that the sampler and the vendor's tool are held to: the load's, never
+    the server's; none: all.
 
     The block starts when the first sample is written: nothing of the sampler's start, which
     asks the driver which fields it has, falls into what is measured.
@@ -49,14 +66,14 @@ def sampled_here(lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
         If the sampler does not come up.
     """
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [*command(lines, every_s=every_s), "--with-caller"],
+        [*command(lines, every_s=every_s, cpus=cpus), "--with-caller"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
     try:
         _wait_for_samples(process, lines)
         yield
-        time.sleep(_AFTER * every_s)
+        time.sleep(seconds_after(lines.read_text(encoding="utf-8")))
     finally:
         if process.stdin is not None:
             process.stdin.close()  # the sampler ends with whoever started it

@@ -50,7 +50,8 @@ def sample(out: IO[str], stop: threading.Event, settings: Settings) -> None:
             "monotonic_ns": began_ns,
             "unix_ns": began_ns + anchor_ns,
         }
-        _write(out, {**header, "every_s": settings.every_s, "tool": tool})
+        every_s = amd.every_s_of(settings.every_s) if tool == amd.PROGRAM else settings.every_s
+        _write(out, {**header, "every_s": every_s, "tool": tool})
         out.flush()
         before_s = _used_s()
         tick = 0
@@ -117,10 +118,7 @@ def _started(settings: Settings) -> tuple[subprocess.Popen[str], dict[str, str] 
     fields = nvidia.known_fields()
     if fields is not None:
         return _start(nvidia.loop_argv(fields, round(settings.every_s * 1000))), fields
-    try:
-        return _start(amd.loop_argv(settings.every_s)), None
-    except OSError:
-        return None
+    return (_start(amd.loop_argv(settings.every_s)), None) if amd.is_there() else None
 
 
 def _start(argv: list[str]) -> subprocess.Popen[str]:

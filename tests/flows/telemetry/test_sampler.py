@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -113,15 +114,19 @@ def test_energy_is_counted_by_the_drivers_library(smi, tmp_path, nvml):
     assert {row["device"] for row in told} == {0}
 
 
-@pytest.mark.parametrize(("scene", "reasons"), [("mi300x-rocm62", None), ("mi300x-rocm70", 4)])
-def test_amds_tool_is_read_where_there_is_no_other(smi, tmp_path, scene, reasons):
+def test_amds_tool_is_read_where_there_is_no_other(smi, tmp_path):
     smi.put("nvidia-smi", "exit 127")
-    smi.is_of(scene)
-    sampled(tmp_path / "lines", 0.6)
+    smi.is_of("mi300x-rocm70")
+    path = tmp_path / "lines"
+    with sampled_here(path, every_s=0.1):  # the tool's first look comes at once
+        until_s = time.monotonic() + 5
+        while '"device"' not in path.read_text() and time.monotonic() < until_s:
+            time.sleep(0.05)
 
+    assert lines_of(path)[0]["every_s"] == 5  # its looks are costly
     told = [row for row in lines_of(tmp_path / "lines") if row.get("source") == "device"]
     assert told
-    assert told[0]["reasons"] == reasons
+    assert told[0]["reasons"] == 4
     assert told[0]["graphics_mhz"] == 2098.0
 
 
@@ -168,3 +173,15 @@ def test_a_file_that_was_cut_off_keeps_its_whole_lines(smi, tmp_path):
 def test_lines_of_something_else_are_refused():
     with pytest.raises(InfrastructureError, match="no header"):
         parsed("hello\n", {})
+
+
+def test_the_sampler_keeps_to_the_cpus_that_it_is_given(smi, tmp_path):
+    cpu = max(os.sched_getaffinity(0))
+    smi.put(
+        "nvidia-smi",
+        f"grep Cpus_allowed_list /proc/self/status >'{tmp_path}/seen'; exit 127",
+    )
+    with sampled_here(tmp_path / "lines", every_s=0.1, cpus=(cpu,)):
+        pass
+
+    assert (tmp_path / "seen").read_text().split() == ["Cpus_allowed_list:", str(cpu)]
