@@ -18,6 +18,7 @@ from reports.run.number import Frozen, Number, Real
 
 FORMAT = 1
 METHOD_VERSION = 1
+PRODUCTION = "-production"  # behind a load point's name: measured again at production clocks
 
 Process = Literal["closed", "poisson", "constant", "gamma"]
 
@@ -253,8 +254,12 @@ class RunPlan(Frozen):
         raise KeyError(name)
 
     def load_point(self, name: str) -> LoadPoint:
-        """The load point of that name; raises KeyError."""
+        """The load point of that name, or its repetition at production clocks.
+
+        Raises KeyError.
+        """
+        base = name.removesuffix(PRODUCTION)
         for each in self.matrix.load_points:
-            if each.name == name:
-                return each
+            if each.name == base:
+                return each if name == base else each.model_copy(update={"name": name})
         raise KeyError(name)

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from reports.run.cell_file import CellFile
-from reports.run.plan_file import LoadPoint
-
-SUFFIX: Final = "-production"
+from reports.run.plan_file import PRODUCTION, LoadPoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +25,7 @@ class Repeat:
 
 def production_point(point: LoadPoint) -> LoadPoint:
     """The same load under a name of its own."""
-    return point.model_copy(update={"name": f"{point.name}{SUFFIX}"})
+    return point.model_copy(update={"name": f"{point.name}{PRODUCTION}"})
 
 
 def to_repeat(winner: str, decision: LoadPoint, cells: Iterable[CellFile]) -> Repeat | None:

@@ -13,7 +13,7 @@ from flows.control.step import Status
 from flows.machine.mlperf import FIELDS
 from reports.checks.rules.clocks import LEAST_AT_TARGET
 from reports.run.control_file import ControlStatus
-from reports.telemetry.production import SUFFIX
+from reports.run.plan_file import PRODUCTION
 from reports.telemetry.summary import NEAR_MHZ
 from reports.telemetry.voids import FLAGGING, MOST_STEAL, VOIDING
 
@@ -39,5 +39,5 @@ def test_the_limits_on_the_page_are_those_of_the_rules() -> None:
     assert f"above {MOST_STEAL:.0%}" in PAGE
     assert f"{LEAST_AT_TARGET:.0%} of the samples" in PAGE
     assert f"within {NEAR_MHZ:.0f} MHz" in PAGE
-    assert f"<decision point>{SUFFIX}" in PAGE
+    assert f"<decision point>{PRODUCTION}" in PAGE
     assert f"of the {len(FIELDS)} fields" in PAGE

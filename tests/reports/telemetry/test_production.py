@@ -4,7 +4,9 @@ import pytest
 
 from reports.run.cell_file import AskedCell, AskedSlo, CellFile
 from reports.run.plan_file import LoadPoint
+from reports.run.read import read_run
 from reports.telemetry.production import cost_point, production_point, to_repeat
+from tests.reports.run.builder import QUICK, B, build_run
 
 DECISION = LoadPoint(name="closed-16", process="closed", concurrency=16)
 
@@ -64,3 +66,12 @@ def test_the_cost_is_that_of_production_clocks_once_all_of_it_is_there():
     assert cost_point("B", DECISION, part)[0] == "closed-16"
     assert cost_point("B", DECISION, whole) == (name, "repeated at production clocks")
     assert to_repeat("B", DECISION, whole) is None
+
+
+def test_a_plan_knows_the_repetition_of_its_load_points(tmp_path):
+    plan = read_run(build_run(tmp_path, [B], **QUICK).path).plan
+    point = plan.load_point("closed-4")
+
+    assert plan.load_point("closed-4-production") == production_point(point)
+    with pytest.raises(KeyError):
+        plan.load_point("closed-5-production")
