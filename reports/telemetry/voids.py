@@ -42,7 +42,7 @@ def judged(
 
     In an exploratory run a void is told and voids nothing.
     """
-    voids = (*_hardware(telemetry), *_host(telemetry, foreign))
+    voids = (*_hardware(telemetry), *host_voids(telemetry, foreign))
     flags = tuple(_flags(telemetry))
     if exploratory:
         return Judgement(flags=(*voids, *flags))
@@ -52,6 +52,13 @@ def judged(
 def is_measured_again(voids_before: int) -> bool:
     """Whether a void replication is measured again; else it is kept, and unstable."""
     return voids_before < MOST_VOIDS
+
+
+def host_voids(
+    telemetry: Mapping[str, Any] | None, foreign: Mapping[str, Any] | None
+) -> tuple[str, ...]:
+    """What disturbed the host: swap, stolen time, waits for the disk, others."""
+    return tuple(_host(telemetry, foreign))
 
 
 def reasons(mask: int, named: Mapping[int, str]) -> tuple[str, ...]:
@@ -96,4 +103,4 @@ def _host(
         yield f"its processes waited for the disk {faults / seconds:.1f} times a second"
     share, cpus = load.get("foreign_share") or 0.0, load.get("cpus") or 0
     if share > MOST_FOREIGN and share * cpus > LEAST_FOREIGN_CORES:
-        yield f"others used {share:.1%} of {cpus:g} processors"
+        yield f"others used {share:.1%} of {cpus:g} CPUs"

@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from reports.errors import ReportsError
 from reports.records import read_records
+from reports.run.aftermath_file import AftermathFile
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
+from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision
 from reports.run.host_file import HostFile
 from reports.run.manifest_file import Manifest
@@ -21,13 +23,16 @@ from reports.run.read import read_file
 from reports.run.search_file import SearchFile
 from reports.run.signoff_file import Signoff
 from reports.run.summary_file import Summary
+from reports.run.telemetry_file import read_telemetry
 from reports.run.upgrade import UPGRADES
 from reports.schemas import RESULTS, result_schema
 
 SAMPLES = Path(__file__).parent / "samples"
 MODELS: dict[str, type[BaseModel]] = {
+    "aftermath": AftermathFile,
     "cell": CellFile,
     "checks": Checks,
+    "control": ControlFile,
     "decision": Decision,
     "host": HostFile,
     "manifest": Manifest,
@@ -43,7 +48,7 @@ def test_there_is_a_sample_of_every_kind_in_every_version() -> None:
     assert VERSIONS == ["1"]
     for version in VERSIONS:
         names = {path.stem for path in (SAMPLES / version).iterdir()}
-        assert names == {*RESULTS, "records"}
+        assert names == {*RESULTS, "records", "telemetry"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -53,6 +58,14 @@ def test_a_sample_of_that_version_is_read_today(version: str, name: str) -> None
 
     assert read_file(path, MODELS[name])
     jsonschema.Draft202012Validator(result_schema(name)).validate(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_telemetry_of_that_version_is_read_today(version: str) -> None:
+    told = read_telemetry(SAMPLES / version / "telemetry.parquet")
+
+    assert told.windows == {"measured": (10_000_000_000, 20_000_000_000)}
+    assert told.rows[0]["energy_mj"] == 1_000_000
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -67,7 +67,7 @@ def test_uncorrected_memory_errors_void():
         ({"steal_share": 0.011}, "the hypervisor took 1.1% of the processors' time"),
         ({"swapped_in_bytes": 4096}, "the machine read pages back from swap"),
         ({"major_faults": 1200}, "its processes waited for the disk 2.0 times a second"),
-        ({"foreign_share": 0.05}, "others used 5.0% of 8 processors"),
+        ({"foreign_share": 0.05}, "others used 5.0% of 8 CPUs"),
     ],
 )
 def test_a_machine_that_is_not_ours_alone_voids(change, words):
