@@ -25,6 +25,7 @@ from flows.clouds.protocol import (
     READY,
     RELEASED,
     RELEASING,
+    Login,
     Machine,
     Offering,
     Order,
@@ -154,12 +155,13 @@ class SshHosts:
             driver=NAME,
             host_id=order.host_id,
             is_local=False,
-            address=str(host.login),
+            address=host.login.address,
             price=order.price,
             campaign=order.campaign,
             run=order.run,
             acquired_at=self.site.now(),
             expires=order.expires,
+            login=Login(user=host.login.user, port=host.login.port),
         )
         released = self._released(name)
         self._remember(job, machine)

@@ -158,3 +158,14 @@ def test_a_copy_that_is_cut_begins_again(cut_host, tmp_path):
 
     assert (tmp_path / "there").read_bytes() == source.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there", "weights"]
+
+
+def test_a_slow_way_is_told_in_the_clocks_error(shared_host, proxied, remote):
+    proxy = proxied(shared_host)
+    proxy.delay_s = 0.02
+    host = remote(shared_host, port=proxy.port)
+
+    offset = host.offset()
+
+    assert offset.error_ns >= 20_000_000
+    assert abs(offset.ahead_ns) <= offset.error_ns

@@ -214,3 +214,21 @@ def test_a_host_that_goes_for_good_is_told_and_the_server_there_ends_by_itself(
     with pytest.raises(HostLostError):
         running.stop()
     until(lambda: process_of(running.pid) is None)
+
+
+def test_two_hosts_serve_on_the_same_port_at_the_same_time(
+    far_host, make_host, remote, rehearsal_plan, tmp_path
+):
+    other = make_host("other", type(far_host))
+    plan = rehearsal_plan()
+    running = [
+        remote_launch(
+            remote(host), plan, tmp_path / f"{number}", name="x", environment={}, secrets={}
+        )
+        for number, host in enumerate((far_host, other))
+    ]
+
+    assert running[0].facts.port == running[1].facts.port
+    assert running[0].pid != running[1].pid
+    assert all(each.is_healthy() for each in running)
+    assert [each.stop().exit_code for each in running] == [0, 0]
