@@ -14,7 +14,7 @@ from reports.figures.marks import LIMIT
 from reports.figures.palette import FAIL, PASS
 from reports.figures.scatter import Line, Point, cells_of, draw_path, heights, scattered
 from reports.figures.series import rests_on
-from reports.number_words import number_cell
+from reports.number_words import stacked_cell
 from reports.report import Report
 from reports.tables import Cell, Column, Table
 
@@ -145,8 +145,8 @@ def _table(data: Cost) -> Table:
         (
             Cell(text=line.name),
             Cell(text=point.label),
-            number_cell(point.x),
-            number_cell(point.y),
+            stacked_cell(point.x),
+            stacked_cell(point.y),
             Cell(
                 text="every clause holds" if point.is_marked else "not every clause holds",
                 meaning="pass" if point.is_marked else "",

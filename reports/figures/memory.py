@@ -127,7 +127,7 @@ def _draw(axes: Axes, stacks: tuple[Stack, ...]) -> None:
         )
     for place, (words, _) in enumerate(_PARTS):
         axes.text(
-            0.17 * place,
+            0.2 * place,
             1.02,
             words,
             color=look(place).colour,

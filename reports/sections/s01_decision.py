@@ -87,12 +87,12 @@ def signoff_table(report: Report) -> Table | None:
 
 def gap_sentence(gap: Comparison) -> str:
     """How far the runner-up is, with its interval and the word that the test allows."""
-    text = (
-        f"{metric_name(gap.metric)} of {gap.candidate} is {ratio_phrase(gap.ratio)} times that "
-        f"of {gap.against}: {gap.word}"
-    )
     adjusted = "" if gap.p_adjusted is None else f" (p adjusted {p_words(gap.p_adjusted)})"
-    return f"{text}{adjusted}. Differences within ±{gap.margin * 100:g}% do not count."
+    return (
+        f"{gap.candidate} against {gap.against}, {metric_name(gap.metric)}: "
+        f"{gap.word}{adjusted}. The ratio is {ratio_phrase(gap.ratio)}. "
+        f"Differences within ±{gap.margin * 100:g}% do not count."
+    )
 
 
 def flip_lines(report: Report) -> Iterator[str]:

@@ -44,7 +44,7 @@ def test_the_second_is_told_by_how_much_it_falls_behind(report_of_kind) -> None:
         each for each in defence(report_of_kind("rehearsal")) if each.startswith("C keeps")
     )
 
-    assert "$ per 1M compliant 1." in line
+    assert "$ per 1M compliant tokens 1." in line
     assert "times that of B (" in line
 
 

@@ -12,7 +12,7 @@ from tests.conftest import refuse_or_skip
 from tests.reports.runs import concluded
 
 pytestmark = pytest.mark.e2e
-WIDE, NARROW = 1200, 400
+WIDE, NARROW, HEIGHT = 1200, 400, 900
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
 
 
@@ -29,7 +29,9 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture(scope="module", params=["rehearsal", "endpoint", "many", "nothing measured"])
+@pytest.fixture(
+    scope="module", params=["rehearsal", "endpoint", "many", "failures", "nothing measured"]
+)
 def address(request, tmp_path_factory) -> str:
     """Where the page of a concluded run lies."""
     folder = concluded(tmp_path_factory.mktemp("run"), request.param)
@@ -43,7 +45,7 @@ def opened(chromium, address):
 
     def open_page(theme="light", width=WIDE):
         context = chromium.new_context(
-            color_scheme=theme, viewport={"width": width, "height": 900}
+            color_scheme=theme, viewport={"width": width, "height": HEIGHT}
         )
         contexts.append(context)
         page = context.new_page()
@@ -87,6 +89,33 @@ def test_nothing_makes_the_page_wider_than_the_screen(opened, tmp_path, width) -
     page.screenshot(path=tmp_path / f"{width}.png")
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [WIDE, 1440])
+def test_the_verdict_table_shows_every_column_on_a_screen(opened, width) -> None:
+    page = opened(width=width)
+    table = page.query_selector('.wide[aria-label="Verdicts"]')
+
+    assert table.evaluate("e => e.scrollWidth") <= table.evaluate("e => e.clientWidth")
+
+
+def test_a_verdict_table_that_must_be_scrolled_says_so(opened) -> None:
+    page = opened(width=NARROW)
+    table = page.query_selector('.wide[aria-label="Verdicts"]')
+
+    assert table.evaluate("e => e.scrollWidth") > table.evaluate("e => e.clientWidth")
+    assert "Scroll" in table.evaluate("e => getComputedStyle(e, '::before').content")
+
+
+def test_the_first_screen_has_the_outcome_its_numbers_and_what_follows(opened) -> None:
+    page = opened()
+    places = page.evaluate(
+        """() => [...document.querySelectorAll('.outcome, .numbers, .numbers + .pair h3')]
+            .map(each => each.getBoundingClientRect().top)"""
+    )
+
+    assert places
+    assert max(places) < HEIGHT
 
 
 def test_labels_of_figures_lie_inside_them(opened) -> None:
