@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from catalog.schema.fields import Bytes, Duration, Strict, Whole
 
-Market = Literal["on-demand", "spot"]
+Market = Literal["on-demand", "spot", "capacity-block"]
 
 _LEAST_PREFIX: Final = {4: 16, 6: 48}  # a company's own range at most, never the internet
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
@@ -103,6 +103,8 @@ class Aws(Strict):
             raise ValueError("key_name and key_file go together; state both, or neither")
         if self.capacity_reservation is not None and self.market == "spot":
             raise ValueError("a capacity reservation is not sold as spot; drop one")
+        if self.market == "capacity-block" and self.capacity_reservation is None:
+            raise ValueError("a capacity block is bought beforehand; state it: cr-…")
         if self.capacity_reservation is not None and 1 not in {
             len(self.zones),
             len(self.subnets),

@@ -22,7 +22,7 @@ def machine_of(work: Acquisition, got: Got, now: dt.datetime) -> Machine:
         region=work.region,
         zone=got.instance["Placement"]["AvailabilityZone"],
         instance_type=got.facts.name,
-        is_spot=work.choices.market == "spot",
+        market=work.choices.market,
         now=now,
         stated=order.price,
     )

@@ -162,7 +162,12 @@ class Amazon:
         named += [told.get(name, "") for name in _REGION_NAMES]
         named += [self.choices.region or "", self.api.region() or "", *self.home.regions()]
         named += [_parts(each)[0] for each in self.site.known if each.driver == self.name]
-        return tuple(sorted({region for region in named if region}))
+        return tuple(sorted({region for region in named if region})) or self._offered()
+
+    def _offered(self) -> tuple[str, ...]:
+        """Regions of the catalog's offers: where a campaign rents if nobody says otherwise."""
+        found = load_catalog(()).offers
+        return tuple(sorted({found[name].region for name in found if name.startswith(PREFIX)}))
 
     def region_of(self, offer: str) -> str:
         """The region of the file, of the environment, of the offer, in this order.

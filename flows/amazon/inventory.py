@@ -107,7 +107,7 @@ def _price(
         region=region,
         zone=instance["Placement"]["AvailabilityZone"],
         instance_type=kind,
-        is_spot=instance.get("InstanceLifecycle") == "spot",
+        market=instance.get("InstanceLifecycle", "on-demand"),
         now=now,
         stated=offers[name].price if name in offers else None,
     )

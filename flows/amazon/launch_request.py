@@ -17,6 +17,16 @@ from flows.clouds.protocol import Order
 _GIB: Final = 2**30
 _SPARE_GIB: Final = 30  # engine, logs, records and swap beside the model
 _LEAST_GIB: Final = 100
+_MARKETS: Final[dict[str, dict[str, Any]]] = {
+    "spot": {
+        "MarketType": "spot",
+        "SpotOptions": {
+            "SpotInstanceType": "one-time",
+            "InstanceInterruptionBehavior": "terminate",
+        },
+    },
+    "capacity-block": {"MarketType": "capacity-block"},
+}
 _TAGGED: Final = ("instance", "volume", "network-interface")
 
 
@@ -82,14 +92,8 @@ def run_instances(wish: Wish, place: Place, token: str) -> dict[str, Any]:
     if choices.instance_profile is not None:
         key = "Arn" if choices.instance_profile.startswith("arn:") else "Name"
         request["IamInstanceProfile"] = {key: choices.instance_profile}
-    if choices.market == "spot":
-        request["InstanceMarketOptions"] = {
-            "MarketType": "spot",
-            "SpotOptions": {
-                "SpotInstanceType": "one-time",
-                "InstanceInterruptionBehavior": "terminate",
-            },
-        }
+    if choices.market != "on-demand":
+        request["InstanceMarketOptions"] = _MARKETS[choices.market]
     if choices.capacity_reservation is not None:
         request["CapacityReservationSpecification"] = {
             "CapacityReservationTarget": {"CapacityReservationId": choices.capacity_reservation}

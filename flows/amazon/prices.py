@@ -28,13 +28,18 @@ def price_at_launch(
     region: str,
     zone: str,
     instance_type: str,
-    is_spot: bool,
+    market: str,
     now: dt.datetime,
     stated: Quantity | None,
 ) -> Quantity | None:
-    """USD per hour with its source and day; the stated price where AWS's is not to be had."""
+    """USD per hour with its source and day; the stated price where AWS's is not to be had.
+
+    A capacity block is paid beforehand: no list has its price.
+    """
+    if market == "capacity-block":
+        return stated
     try:
-        if is_spot:
+        if market == "spot":
             found = _spot(api, region, zone, instance_type, now)
         else:
             found = _listed(api, region, instance_type)
@@ -42,7 +47,7 @@ def price_at_launch(
         return stated
     if found is None:
         return stated
-    source = "AWS spot price history" if is_spot else "AWS price list"
+    source = "AWS spot price history" if market == "spot" else "AWS price list"
     return Quantity(
         value=found, unit=_UNIT, basis=Basis.ASSUMPTION, source=source, date=now.date()
     )

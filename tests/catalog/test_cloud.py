@@ -42,6 +42,7 @@ def test_a_caller_that_is_many_or_nobody_is_refused(stated):
         {"key_name": "ada"},
         {"key_file": "ada.pem"},
         {"market": "spot", "capacity_reservation": "cr-0123456789abcdef0", "zones": ["a"]},
+        {"market": "capacity-block", "zones": ["a"]},
         {"capacity_reservation": "cr-0123456789abcdef0"},
         {"capacity_reservation": "cr-0123456789abcdef0", "zones": ["a", "b"]},
         {"market": "free"},

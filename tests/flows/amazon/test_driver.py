@@ -224,6 +224,24 @@ def test_a_capacity_reservation_is_the_place_that_is_asked_for(driver_with, worl
     )
 
 
+def test_a_capacity_block_is_used_at_the_price_that_is_stated(driver_with, world, ledger):
+    driver = driver_with(
+        market="capacity-block",
+        capacity_reservation="cr-0123456789abcdef0",
+        zones=["us-east-1b"],
+    )
+
+    machine = driver.acquire(order(price=STATED), ledger)
+
+    assert run_instances(world)["InstanceMarketOptions.MarketType"] == "capacity-block"
+    assert machine.price == STATED
+    assert "GetProducts" not in world.actions()
+
+
+def test_without_any_region_the_offers_regions_are_looked_in(driver_with):
+    assert driver_with(more={"AWS_REGION": ""}).regions() == ("us-east-1",)
+
+
 # price
 
 
