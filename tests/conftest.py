@@ -83,6 +83,37 @@ def vllm_python() -> str:
     return named or str(made.parent / "venv" / "bin" / "python")
 
 
+# what measures time on this machine, or judges who else uses it, runs with nothing beside it
+TIMED = (
+    "e2e/bench",
+    "e2e/campaign",
+    "e2e/collect",
+    "e2e/engines",
+    "e2e/machines",
+    "flows/amazon/test_joined.py",
+    "flows/load",
+    "flows/measuring",
+    "flows/remote/test_campaign_on_a_host.py",
+    "flows/remote/test_candidate.py",
+    "flows/remote/test_place.py",
+    "flows/remote/test_samples.py",
+    "flows/system",
+    "flows/telemetry",
+    "flows/test_foreign_load.py",
+    "flows/test_host_counters.py",
+    "flows/test_visiting.py",
+    "reports/cell/test_rehearsed.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what must run alone, by the place that it lies in."""
+    place = item.path.relative_to(ROOT / "tests").as_posix()
+    if item.get_closest_marker("e2e") is not None and place.startswith(TIMED):
+        item.add_marker(pytest.mark.timed)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the groups of tests that pytest-xdist must send to one worker.
