@@ -24,6 +24,7 @@ from flows.interruption import Interrupted
 from flows.launch_plans import Requested, request_of
 from flows.preflight import question_of
 from flows.rehearsing import shortened, simulated
+from flows.relearning import learn_again
 from flows.run_plan import gates_json, make_run_plan, rehearsed
 from flows.store import Store, find_run, fingerprint8, run_name
 from flows.underway import Asked, Surroundings, Underway, utc_now
@@ -147,7 +148,10 @@ def taken_up(options: Options, around: Surroundings, ask: Ask) -> Iterator[Under
         except Interrupted:
             raise KeyboardInterrupt from None
         with store, around.progress:
-            yield _underway(stated, plan, store, around, checkpoints)
+            work = _underway(stated, plan, store, around, checkpoints)
+            if options.resume is not None:
+                learn_again(work)
+            yield work
 
 
 def _opened(

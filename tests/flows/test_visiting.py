@@ -56,12 +56,12 @@ def begun(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     environment = {**os.environ, "RUNOFF_HOME": str(tmp_path), "RUNOFF_LOCKS": str(tmp_path)}
 
-    def begin(*, matrix=None, ask=lambda _plan: False, **changed):
+    def begin(*, matrix=None, resume=None, ask=lambda _plan: False, **changed):
         document = {**CAMPAIGN, **changed, "matrix": {**CAMPAIGN["matrix"], **(matrix or {})}}
         file = tmp_path / "steps.yaml"
         file.write_text(yaml.safe_dump(document))
         around = surroundings(environment, Progress(io.StringIO(), utc_now))
-        return taken_up(Options(campaign=file), around, ask)
+        return taken_up(Options(campaign=file, resume=resume), around, ask)
 
     return begin
 
@@ -223,6 +223,32 @@ def test_levels_above_one_that_missed_in_two_launches_are_skipped_and_said_so(be
         ]
         visiting.todo(work, second)
         assert names(work) == ["skipped"]
+
+
+def test_a_resumed_run_skips_what_an_undisturbed_one_would_have_skipped(begun):
+    one_slot = {**CAMPAIGN["candidates"][0], "settings": {"max_sequences": 1}}
+    slo = {"ttft": "300 ms", "itl": "500 ms"}
+    asked = {
+        "contract": {**CAMPAIGN["contract"], "output_tokens": 16, "slo": slo},
+        "candidates": [one_slot],
+        "matrix": {"concurrency": [2, 8, 16], "replications": 3},
+    }
+    with begun(**asked) as work:
+        first, second, last = work.plan.order
+        ready(work)
+        serving = visiting.serve(work, first)
+        for visit in (first, second):
+            measure_replication(work, serving, visit, "closed-8", 0)
+        visiting.stop(work, serving, first, None)
+        release(work)
+        undisturbed = work.skipped(last, "closed-16")
+        verdicts = [e.get("verdict") for e in read_run(work.store.folder.path).ledger]
+
+    with begun(**asked, resume="latest") as again:
+        assert again.skipped(last, "closed-16") == undisturbed
+        if verdicts.count("valid") == 2:  # else this machine was too busy to prove anything
+            assert undisturbed == "above a proven miss (closed-8)"
+        assert 0 < again.cell_s("a", "closed-8") < 30
 
 
 def test_a_cell_without_valid_evidence_proves_no_miss(begun):
