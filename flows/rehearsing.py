@@ -15,10 +15,10 @@ from flows.budget import estimate
 from flows.matrix import visits
 from flows.rehearsal import StepModel, like, overlaid
 from flows.rehearsal.settings import Dialect
-from reports.run.plan_file import MatrixFacts, RunPlan
+from reports.run.plan_file import LoadPoint, MatrixFacts, RunPlan
 
 REQUESTS: Final = 20  # three launches of them are the least from which anything is decided
-WARMUP: Final = 2
+WARMUP: Final = 2  # at least
 REPLICATIONS: Final = 3
 _SETTINGS: Final = "settings.json"
 _BLOCK_TOKENS: Final = 16
@@ -28,7 +28,7 @@ _MANNERS: Final = ("stream", "connection", "lifecycle", "identity")
 
 
 def shortened(plan: RunPlan) -> RunPlan:
-    """The plan as it is rehearsed: every load, three launches, cells as short as can decide."""
+    """The plan as it is rehearsed: few loads, three launches, cells as short as can decide."""
     matrix = _shortened(plan.matrix)
     short = plan.model_copy(update={"matrix": matrix, "order": visits(plan.candidates, matrix)})
     return short.model_copy(update={"estimate": estimate(short)})
@@ -37,14 +37,41 @@ def shortened(plan: RunPlan) -> RunPlan:
 def _shortened(matrix: MatrixFacts) -> MatrixFacts:
     return matrix.model_copy(
         update={
+            "load_points": _few(matrix),
             "requests": min(matrix.requests, REQUESTS),
             "duration_s": None,
             "decision_duration_s": None,
             "warmup": "fixed",
-            "warmup_requests": min(matrix.warmup_requests, WARMUP),
+            "warmup_requests": max(WARMUP, _streams(matrix)),
             "replications": min(matrix.replications, REPLICATIONS),
         }
     )
+
+
+def _few(matrix: MatrixFacts) -> tuple[LoadPoint, ...]:
+    """Loads that a decision rests on, and the highest of each kind: each takes a minute."""
+    if matrix.decision_point is None:
+        return matrix.load_points
+    highest = {(each.process, each.max_in_flight): each for each in _rising(matrix)}
+    return tuple(
+        each
+        for each in matrix.load_points
+        if each.name == matrix.decision_point or each in highest.values()
+    )
+
+
+def _rising(matrix: MatrixFacts) -> list[LoadPoint]:
+    return sorted(
+        matrix.load_points, key=lambda each: each.rate_per_s or float(each.concurrency or 0)
+    )
+
+
+def _streams(matrix: MatrixFacts) -> int:
+    """Streams of the deciding load: their first wave prefills at once, its tail else."""
+    if matrix.decision_point is None:
+        return 0
+    points = {each.name: each for each in matrix.load_points}
+    return points[matrix.decision_point].concurrency or 0
 
 
 def simulated(

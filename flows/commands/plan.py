@@ -78,6 +78,10 @@ def command(
             include_unlikely=include_unlikely,
             include_unknown=include_unknown,
         )
+        if rehearse:
+            from flows.rehearsing import shortened  # noqa: PLC0415 - engines are imported there
+
+            plan = shortened(plan)
         unfit = [each.name for each in plan.candidates if each.launch is None]
         plans = planned(launched, facts, folders, lenient=unfit)
     if as_json:

@@ -64,16 +64,39 @@ def test_a_machine_that_the_catalog_does_not_know_has_no_physics():
     assert step_model(resolve(facts, campaign.candidates[0])) is None
 
 
-def test_every_load_is_rehearsed_with_twenty_requests_and_three_launches():
-    campaign = load_campaign(CANONICAL)
-    whole = make_run_plan(
-        campaign, CANONICAL.read_bytes(), load_catalog(), now=TODAY, run="r", rehearsal=True
+def rehearsal_of(file):
+    campaign = load_campaign(file)
+    plan = make_run_plan(
+        campaign, file.read_bytes(), load_catalog(), now=TODAY, run="r", rehearsal=True
     )
+    return plan, shortened(plan)
 
-    short = shortened(whole)
 
-    assert short.matrix.load_points == whole.matrix.load_points
+def test_a_rehearsal_has_twenty_requests_and_three_launches():
+    whole, short = rehearsal_of(CANONICAL)
+
     assert (short.matrix.requests, short.matrix.replications) == (20, 3)
     assert short.matrix.decision_duration_s is None
     assert len(short.order) == 3 * 2
     assert sum(i.high_s for i in short.estimate) < sum(i.high_s for i in whole.estimate) / 5
+
+
+def test_a_rehearsal_keeps_the_contracts_own_load_and_the_highest_of_each_kind():
+    _, short = rehearsal_of(CANONICAL)
+
+    names = [each.name for each in short.matrix.load_points]
+    assert names == ["closed-16", "closed-32", "poisson-8"]
+    assert {name for visit in short.order for name in visit.load_points} == set(names)
+
+
+def test_a_rehearsal_leaves_the_first_wave_of_the_contracts_streams_to_the_warm_up():
+    _, short = rehearsal_of(CANONICAL)
+
+    assert (short.matrix.warmup, short.matrix.warmup_requests) == ("fixed", 16)
+
+
+def test_a_job_without_a_load_of_its_own_is_rehearsed_at_every_load():
+    whole, short = rehearsal_of(CANONICAL.with_name("offline_cpu.yaml"))
+
+    assert short.matrix.load_points == whole.matrix.load_points
+    assert short.matrix.warmup_requests == 2

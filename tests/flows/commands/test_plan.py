@@ -159,6 +159,14 @@ def test_a_users_own_runtime_is_planned_like_ours(tmp_path: Path, capsys) -> Non
     assert "sim: trial 1" in out
 
 
+def test_a_rehearsal_is_planned_as_short_as_it_is(capsys) -> None:
+    document = json.loads(said([CANONICAL, "--rehearse", "--json"], capsys)[1])
+
+    matrix = document["run_plan"]["matrix"]
+    assert (matrix["requests"], matrix["replications"]) == (20, 3)
+    assert matrix["decision_duration_s"] is None
+
+
 @pytest.mark.parametrize(
     ("system", "machine", "expected"),
     [
