@@ -82,7 +82,7 @@ def figure(report: Report) -> Drawing | str:
 def attainment(report: Report) -> Attainment | None:
     """The figure's data; None where no cell has a goodput."""
     found = measured_candidates(report)
-    is_open = is_open_campaign(found)
+    is_open = is_open_campaign(report, found)
     lines, cells = [], []
     for candidate in found:
         points = []

@@ -148,7 +148,7 @@ def _table(data: Cost) -> Table:
             stacked_cell(point.x),
             stacked_cell(point.y),
             Cell(
-                text="every clause holds" if point.is_marked else "not every clause holds",
+                text="holds" if point.is_marked else "not proven",
                 meaning="pass" if point.is_marked else "",
             ),
         )

@@ -28,6 +28,7 @@ NAME = "load-curve"
 MISSING = "no candidate has a latency at any load"
 _PANELS = (("TTFT", "ttft_p95_ms"), ("TPOT", "tpot_p95_ms"), ("E2E", "e2e_p95_ms"))
 _WIDTH, _HEIGHT = 11.0, 3.7
+_WHISKER = 3.0  # a whisker that goes on beyond this factor is cut at the edge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def figure(report: Report) -> Drawing | str:
 def load_curve(report: Report) -> LoadCurve | None:
     """The figure's data; None where there is no latency."""
     found = measured_candidates(report)
-    is_open = is_open_campaign(found)
+    is_open = is_open_campaign(report, found)
     lines, cells = [], []
     for candidate in found:
         points = []
@@ -86,7 +87,8 @@ def load_curve(report: Report) -> LoadCurve | None:
         lines=tuple(lines),
         limits=(slo.ttft_ms, slo.itl_ms, None),
         is_open=is_open,
-        caption=f"{rests_on(cells)} Whiskers are t-intervals over launches.",
+        caption=f"{rests_on(cells)} Whiskers are t-intervals over launches; one "
+        "that leaves its panel goes on.",
     )
 
 
@@ -125,16 +127,27 @@ def finding(data: LoadCurve) -> str:
         if len(seen) >= 2:
             rises.append((seen[-1][1] / seen[0][1], line.name, seen[0], seen[-1]))
     if not rises:
-        name, point = data.lines[0].name, data.lines[0].points[0]
-        number = point.numbers[0] or point.numbers[2]
-        seen_ms = significant(number.value) if number is not None and number.value else "–"
-        where = level_words(point.level, is_open=data.is_open)
-        return f"One load was measured: {name} has {seen_ms} ms at {where}."
+        return _one_load(data)
     factor, name, first, last = max(rises)
     start = f"{significant(first[1])} ms at {level_words(first[0], is_open=data.is_open)}"
     end = f"{significant(last[1])} ms at {level_words(last[0], is_open=data.is_open)}"
     times = significant(factor, 2)
     return f"TTFT p95 of {name} goes from {start} to {end}, {times} times as much."
+
+
+def _one_load(data: LoadCurve) -> str:
+    """The least and the greatest TTFT where no candidate has two loads."""
+    seen = sorted(
+        (n.value, line.name, p.level)
+        for line in data.lines
+        for p in line.points
+        if (n := p.numbers[0]) is not None and n.value
+    )
+    if not seen:
+        return "No TTFT p95 was observed."
+    where = level_words(seen[0][2], is_open=data.is_open)
+    ends = [f"{significant(value)} ms ({name})" for value, name, _ in (seen[0], seen[-1])]
+    return f"One load was measured, {where}: TTFT p95 of {' to '.join(dict.fromkeys(ends))}."
 
 
 def _draw(figure_: Figure, data: LoadCurve) -> None:
@@ -196,8 +209,20 @@ def _scales(axes: Axes, data: LoadCurve, place: int, levels: list[float]) -> Non
     axes.margins(x=0.1, y=0.12)
     level_axis(axes, levels)
     if ys:
-        axes.set_ylim(min(ys) / 1.4, max(ys) * 1.4)
-        plain_ticks(axes, "y", log_places(min(ys), max(ys)))
+        low, high = _reach(data, place, min(ys), max(ys))
+        axes.set_ylim(low / 1.4, high * 1.4)
+        plain_ticks(axes, "y", log_places(low, high))
+
+
+def _reach(data: LoadCurve, place: int, low: float, high: float) -> tuple[float, float]:
+    """The span of an axis with its whiskers, as far as they leave the points readable."""
+    numbers = [n for line in data.lines for p in line.points if (n := p.numbers[place])]
+    lows = [n.low for n in numbers if n.low]
+    highs = [n.high for n in numbers if n.high]
+    return (
+        max(min([low, *lows]), low / _WHISKER),
+        min(max([high, *highs]), high * _WHISKER),
+    )
 
 
 def _table(data: LoadCurve) -> Table:

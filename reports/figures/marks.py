@@ -13,7 +13,7 @@ from reports.figures.palette import FAIL
 from reports.run.number import Number
 
 LIMIT: Final[dict[str, Any]] = {"color": FAIL, "linestyle": (0, (4, 2)), "linewidth": 1.3}
-_STEP: Final = 0.014  # between candidates at one level, as a share of the axis
+_STEP, _ROOM = 0.04, 0.35  # shares of the axis: between two candidates, for all of them
 _ALONE: Final = 4.0  # an axis of one level spans this factor
 _APART: Final = 1.4
 _TICKS: Final = 6
@@ -32,7 +32,8 @@ def whisker(
 def dodged(level: float, place: int, count: int, levels: Sequence[float]) -> float:
     """Where the candidate at that place is drawn, so that none lies on another."""
     span = log(max(levels) / min(levels)) or log(_ALONE)
-    return level * exp(span * _STEP * (place - (count - 1) / 2))
+    step = min(_STEP, _ROOM / (count * len(levels)))
+    return level * exp(span * step * (place - (count - 1) / 2))
 
 
 def level_axis(axes: Axes, levels: Sequence[float]) -> None:

@@ -65,11 +65,17 @@ def measured_candidates(report: Report) -> tuple[Measured, ...]:
     return tuple(_candidates(report))
 
 
-def is_open_campaign(found: tuple[Measured, ...]) -> bool:
-    """Whether a curve over rates says more than one over streams: a candidate has two."""
+def is_open_campaign(report: Report, found: tuple[Measured, ...]) -> bool:
+    """Whether a curve over rates says more than one over streams: a candidate has two.
+
+    Where there is one of each, the load that decides is drawn.
+    """
     rates = max((len(each.levels(is_open=True)) for each in found), default=0)
     streams = max((len(each.levels(is_open=False)) for each in found), default=0)
-    return rates >= 2 or (rates == 1 and streams <= 1)
+    if rates == streams == 1:
+        points = report.plan.matrix.load_points
+        return any(p.is_open for p in points if p.name == report.plan.matrix.decision_point)
+    return rates >= 2 or (rates == 1 and streams == 0)
 
 
 def level_words(level: float, *, is_open: bool) -> str:

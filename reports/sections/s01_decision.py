@@ -237,4 +237,4 @@ def _confirmation(report: Report) -> Iterator[str]:
     if report.stamp in ("REHEARSAL", "ESTIMATE"):
         yield "Before anything is bought: run the same campaign on the hardware itself."
     elif report.stamp == "EXPLORATORY":
-        yield "Before anything is signed: run the campaign again without exploratory."
+        yield "Before anything is signed: run the campaign at its full length."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from reports.figures import (
     attainment,
@@ -18,6 +20,8 @@ from reports.figures import (
     timeline,
 )
 from reports.figures.canvas import Drawing
+from reports.figures.labels import Label, put_right
+from reports.figures.marks import dodged
 from reports.thin import Thin
 from tests.reports.runs import KINDS
 
@@ -75,6 +79,52 @@ def test_attainment_says_up_to_where_the_share_is_proven(report_of_kind) -> None
     assert attainment.finding(data).startswith("No candidate is proven to keep 95%")
     held = attainment.attainment(report_of_kind("rehearsal"))
     assert "B, C up to 4 streams" in attainment.finding(held)
+
+
+def test_shares_that_are_all_low_are_shown_and_not_cut(report_of_kind) -> None:
+    low = attainment.attainment(report_of_kind("none complies"))
+    high = attainment.attainment(report_of_kind("rehearsal"))
+
+    assert max(p.share.value for line in low.lines for p in line.points) < 0.8
+    assert low.floor == 0.0
+    assert high.floor == 0.8
+    assert "bottom edge" not in attainment.draw(low).definition
+
+
+def test_candidates_at_one_level_lie_side_by_side_and_never_reach_the_next_level() -> None:
+    levels = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+    for count in (2, 9):
+        places = [dodged(x, i, count, levels) for x in levels for i in range(count)]
+
+        assert len(set(places)) == len(places)
+        assert places == sorted(places)
+        middle = [dodged(4.0, i, count, levels) for i in range(count)]
+        assert middle[0] * middle[-1] == pytest.approx(16)
+    assert len({dodged(4.0, i, 3, [4.0]) for i in range(3)}) == 3
+
+
+def test_labels_keep_their_distance_and_lead_to_their_line() -> None:
+    ends = [Label(text=name, x=1.0, y=0.5, colour="#000000") for name in "ABC"]
+    axes = Figure().subplots()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+
+    put_right(axes, ends)
+
+    heights = sorted(text.get_position()[1] for text in axes.texts)
+    leads = [line.get_ydata() for line in axes.lines]
+    assert min(b - a for a, b in pairwise(heights)) > 0.05
+    assert sorted(lead[1] for lead in leads) == heights
+    assert [lead[0] for lead in leads] == pytest.approx([0.5] * 3)
+
+
+def test_a_single_load_is_told_with_its_fastest_and_its_slowest(report_of_kind) -> None:
+    data = load_curve.load_curve(report_of_kind("rate"))
+
+    assert data.is_open
+    assert load_curve.finding(data).startswith(
+        "One load was measured, 1 request/s: TTFT p95 of"
+    )
 
 
 def test_the_load_curve_names_the_steepest_rise(report_of_kind) -> None:
