@@ -36,6 +36,7 @@ def read_report(folder: RunFolder, manifest: str) -> Report:
         checks=run.checks,
         manifest=manifest,
         hosts=run.hosts,
+        controls=run.controls,
         searches=dict(run.searches),
         screen=read_screen(folder.file(layout.GATES)),
         launches=dict(_launches(folder)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from catalog.screen import Screen
 from reports.run.checks_file import Checks
+from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision, Ranked, Stamp
 from reports.run.host_file import HostFile
 from reports.run.plan_file import CandidateFacts, RunPlan
@@ -35,6 +36,7 @@ class Report:
     checks: Checks
     manifest: str
     hosts: tuple[HostFile, ...] = ()
+    controls: tuple[ControlFile, ...] = ()
     searches: Mapping[str, SearchFile] = field(default_factory=dict)
     screen: Screen | None = None
     launches: Mapping[LaunchKey, Mapping[str, Any]] = field(default_factory=dict)

@@ -91,9 +91,12 @@ def _stated(report: Report) -> Iterator[str]:
     for each in report.plan.candidates:
         for line in each.threats if each.measured else ():
             yield _sentence(f"{each.name}: {line}")
-    for host in report.hosts:
-        for line in host.threats:
-            yield _sentence(f"{host.host}: {line}")
+    for host, lines in (
+        *((each.host, each.threats) for each in report.hosts),
+        *((each.host, each.threats) for each in report.controls),
+    ):
+        for line in lines:
+            yield _sentence(f"{host}: {line}")
     for measured in report.summary.candidates:
         for launch in measured.launches:
             for line in (*launch.threats, *launch.differences):

@@ -15,6 +15,7 @@ from reports.errors import ReportsError
 from reports.run import layout
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
+from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision
 from reports.run.host_file import HostFile
 from reports.run.layout import CellName, RunFolder
@@ -79,6 +80,12 @@ class Run:
         """The machines as they were found."""
         paths = sorted((self.folder.path / "hosts").glob("*/system.json"))
         return tuple(read_file(path, HostFile) for path in paths)
+
+    @cached_property
+    def controls(self) -> tuple[ControlFile, ...]:
+        """What was asked of the machines' settings, and what became of it."""
+        paths = sorted((self.folder.path / "hosts").glob("*/control.json"))
+        return tuple(read_file(path, ControlFile) for path in paths)
 
     @cached_property
     def searches(self) -> Mapping[str, SearchFile]:

@@ -26,7 +26,8 @@ class ReplicationSummary(Frozen):
     """One launch's measurement of a cell; ``document`` is the object of ``bench --json``.
 
     ``figures`` are this launch's values of the cell's ``measures``; None is unknown, and also
-    what lies beyond the failures or is infinite.
+    what lies beyond the failures or is infinite. ``telemetry`` is what the machine's samples
+    sum up to, None where it was not sampled.
     """
 
     replication: int
@@ -37,6 +38,7 @@ class ReplicationSummary(Frozen):
     records: str
     figures: dict[str, Real | None] = Field(default_factory=dict)
     document: dict[str, Any]
+    telemetry: dict[str, Any] | None = None
 
 
 class ClauseSummary(Frozen):

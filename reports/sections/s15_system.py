@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.quantity import significant
+from reports.control_tables import settings_table, telemetry_table
 from reports.number_words import DASH
 from reports.report import Report
 from reports.run.host_file import HostFile
@@ -30,7 +31,7 @@ class LaunchText:
 
 
 def section(report: Report) -> dict[str, Any]:
-    """A table of the hosts' facts and a launch per measured candidate."""
+    """Tables of the hosts' facts, settings and devices, and a launch per candidate."""
     return {
         "hosts": _hosts(report.hosts) if report.hosts else None,
         "differences": tuple(
@@ -41,6 +42,8 @@ def section(report: Report) -> dict[str, Any]:
         ),
         "load_from": _load_from(report),
         "prices": _prices(report),
+        "settings": settings_table(report.controls),
+        "devices": telemetry_table(report),
     }
 
 

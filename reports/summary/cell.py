@@ -119,6 +119,7 @@ def _replication(launch: LaunchMeasure) -> ReplicationSummary:
         records=f"cells/{measured.name.folder}/{measured.records.name}",
         figures={name: finite(value) for name, value in launch.figures.items()},
         document=dict(launch.document),
+        telemetry=measured.file.telemetry,
     )
 
 
