@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,7 @@ class HostPython:
     parser: str | None
 
 
+@cache
 def kit_for(python: HostPython) -> bytes:
     """The kit as a zip file, the same bytes for the same Python.
 
