@@ -6,7 +6,9 @@ import datetime as dt
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, Self, TextIO, cast
+
+from flows.unbreakable import Unbreakable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,7 +24,7 @@ class Progress:
     """What is told on the way; this one writes plain lines with their time."""
 
     def __init__(self, stream: TextIO, now: Clock) -> None:
-        self._stream = stream
+        self._stream = Unbreakable(stream)
         self._now = now
         self._lock = threading.RLock()
         self._states: dict[str, str] = {}
@@ -107,7 +109,7 @@ class LiveProgress(Progress):
         from rich.console import Console  # noqa: PLC0415 - a pipe never pays for it
         from rich.live import Live  # noqa: PLC0415
 
-        self._console = Console(file=stream, highlight=False)
+        self._console = Console(file=cast("TextIO", self._stream), highlight=False)
         self._live: Live = Live(
             console=self._console,
             refresh_per_second=_PER_SECOND,

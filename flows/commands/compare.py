@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from flows.errors import ExitCode, Finished
+from flows.unbreakable import reader_may_leave
 
 
 def command(
@@ -74,8 +75,12 @@ def command(
         progress_for(sys.stderr, os.environ, utc_now),
         agreed,
     )
+    # the exit code is the decision's, whoever still reads
     if as_json:
-        sys.stdout.write(json.dumps(outcome.to_json(), indent=1, sort_keys=True) + "\n")
-    show_outcome(outcome, sys.stderr if as_json else sys.stdout)
+        with reader_may_leave(sys.stdout):
+            sys.stdout.write(json.dumps(outcome.to_json(), indent=1, sort_keys=True) + "\n")
+    stream = sys.stderr if as_json else sys.stdout
+    with reader_may_leave(stream):
+        show_outcome(outcome, stream)
     code = outcome.exit_code
     raise Finished(ExitCode.DECIDED if code in (allow or ()) else code)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import io
+import os
 
 import pytest
 
@@ -74,3 +76,42 @@ def test_times_are_said_as_people_say_them(seconds, text):
 def test_the_bar_is_full_when_all_is_done():
     assert bar(2, 2) == f"{'━' * 30} 2/2 cells"
     assert bar(0, 0) == f"{'─' * 30} 0/0 cells"
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader has gone, or a terminal that was closed."""
+
+    def __init__(self, number=errno.EPIPE, *, is_terminal=False):
+        super().__init__()
+        self.number = number
+        self.is_terminal = is_terminal
+
+    def isatty(self):
+        return self.is_terminal
+
+    def write(self, _text):
+        raise OSError(self.number, os.strerror(self.number))
+
+    def flush(self):
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize(
+    ("stream", "kind"),
+    [
+        (Gone(), Progress),
+        (Gone(errno.ENOSPC), Progress),
+        (Gone(errno.EIO, is_terminal=True), LiveProgress),
+    ],
+)
+def test_a_reader_that_goes_away_ends_no_campaign(stream, kind):
+    progress = progress_for(stream, {}, lambda: NOON)
+
+    assert type(progress) is kind
+    with progress:
+        progress.begin(["B"], 4)
+        progress.state("B", "launch 0 starts")
+        progress.said("note: nobody reads this")
+        progress.detail("B", "boot")
+        progress.cell_done(1.25, 90)
+    assert progress.percent == 25
