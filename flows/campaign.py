@@ -31,8 +31,10 @@ from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
 from flows.measure import Pointer, Serving, measure_replication
-from flows.provision import acquire, describe, load_host, release
+from flows.placing import load_host
+from flows.provision import acquire, describe, release
 from flows.search import next_rate
+from flows.setting_up import control
 from flows.underway import Underway
 from reports.run.plan_file import Visit
 from reports.run.search_file import Try
@@ -197,6 +199,7 @@ async def acquired(host: str) -> str | None:
     if machine is None:
         return None
     await asyncio.to_thread(describe, work, host, machine)
+    await asyncio.to_thread(control, work, host)
     return machine.id
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import threading
 import time
@@ -14,6 +15,7 @@ from typing import Any, Final, Literal
 from deploy_templates.plan import LaunchPlan
 from flows.bench.endpoint import checked_endpoint
 from flows.bench.probe import Survey
+from flows.bench.shard import HERE, Place
 from flows.bench.spec import CellSpec
 from flows.collect.source import launched_source
 from flows.errors import InfrastructureError, LaunchError, UsageError
@@ -23,13 +25,15 @@ from flows.load.plan import Endpoint, Tls
 from flows.matrix import cell_spec
 from flows.measuring.jobs import Ask, Cell, Measured
 from flows.measuring.process import MeasuringProcess
+from flows.measuring.sampling import Sampling
 from flows.placement_cpus import CpuPlacement
+from flows.placing import load_host
 from flows.preflight.probes import ask
-from flows.provision import load_host
 from flows.underway import Underway, utc_now
 from reports.run.cell_file import CellFile
 from reports.run.layout import CellName
 from reports.run.plan_file import LoadPoint, Visit
+from reports.telemetry.voids import Judgement, is_measured_again, judged
 
 _LOOK_S: Final = 0.25  # a system call each time
 _WHERE: Final = "the load"
@@ -38,8 +42,9 @@ _WHERE: Final = "the load"
 class Serving:
     """What a visit measures: a server of ours or a service, how it counts, who asks it.
 
-    ``plan`` and ``running`` are None for a service. ``survey`` is taken once per launch. It is
-    no dataclass: Prefect would look through one at every task.
+    ``plan`` and ``running`` are None for a service. ``place`` is where the load comes from,
+    ``sampling`` what is sampled beside it (None: nothing). ``survey`` is taken once per
+    launch. It is no dataclass: Prefect would look through one at every task.
     """
 
     def __init__(
@@ -52,6 +57,8 @@ class Serving:
         placement: CpuPlacement,
         plan: LaunchPlan | None = None,
         running: Running | None = None,
+        place: Place = HERE,
+        sampling: Sampling | None = None,
     ) -> None:
         self.launch = launch
         self.endpoints = endpoints
@@ -60,6 +67,8 @@ class Serving:
         self.placement = placement
         self.plan = plan
         self.running = running
+        self.place = place
+        self.sampling = sampling
         self.survey: Survey | None = None
 
     @property
@@ -120,6 +129,8 @@ def measure_into(
         launched=None if serving.plan is None else launched_source(serving.plan),
         percentile=slo.percentile,
         first="answer" if slo.ttft_counts == "answer_token" else "token",
+        place=serving.place,
+        sampling=serving.sampling,
     )
     with _watched(serving):
         measured = serving.measurer.measure(job)
@@ -133,12 +144,67 @@ def measure_replication(
     work: Underway, serving: Serving, visit: Visit, name: str, position: int
 ) -> Pointer:
     """One replication, kept in the run directory; discarded with its reason where it failed."""
+    point, cell, who = (
+        work.point(visit.candidate, name),
+        work.cell(visit, name),
+        _who(visit, name),
+    )
+    voids = 0
+    while True:
+        attempt = _attempt(work, serving, visit, name)
+        measured = attempt.measured
+        why = "; ".join(_judged(work, measured).voids)
+        if not why or not is_measured_again(voids):
+            break
+        voids += 1
+        work.discard(visit, name, f"void: {why}")
+        work.progress.said(f"{visit.candidate}, {name}: measured again: {why}")
+    file = CellFile(
+        run=work.plan.run,
+        candidate=visit.candidate,
+        load_point=name,
+        key=cell.key,
+        replication=visit.replication,
+        launch=serving.launch,
+        host=visit.host,
+        load_host=load_host(work, visit.candidate),
+        position=position,
+        seed=spec_of(work, serving, visit, point).seed,
+        basis=_basis(work, serving),
+        started_at=attempt.began.isoformat(timespec="milliseconds"),
+        ended_at=utc_now().isoformat(timespec="milliseconds"),
+        asked=measured.asked,
+        client_cpus=serving.load_cpus,
+        server_cpus=serving.placement.server,
+        attempts=work.attempts(visit, name),
+        foreign=dict(measured.foreign),
+        telemetry=measured.telemetry,
+        clocks=_clocks(work, visit),
+        files={},
+    )
+    work.store.keep(cell, visit.replication, attempt.partial, file)
+    work.learn_cell(visit, name, measured.document, attempt.seconds)
+    if measured.telemetry is not None and visit.host in work.held:
+        work.held[visit.host].summaries.append(measured.telemetry)
+    work.record("measured", **who, verdict=measured.document["verdict"])
+    work.record_spent()
+    work.cell_done()
+    return _pointer(work, cell, visit.replication)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """One measurement of a replication, valid or void, with the folder of its files."""
+
+    measured: Measured
+    partial: Path
+    began: dt.datetime
+    seconds: float
+
+
+def _attempt(work: Underway, serving: Serving, visit: Visit, name: str) -> _Attempt:
     point, cell = work.point(visit.candidate, name), work.cell(visit, name)
-    who: dict[str, Any] = {
-        "candidate": visit.candidate,
-        "load_point": name,
-        "replication": visit.replication,
-    }
+    who = _who(visit, name)
     work.interruption.check()
     work.afford(f"{name} of {visit.candidate}", work.cell_s(visit.candidate, name))
     work.record("measuring", **who, launch=serving.launch)
@@ -153,33 +219,36 @@ def measure_replication(
     except Interrupted as why:
         work.discard(visit, name, f"interrupted: {why}")
         raise
-    file = CellFile(
-        run=work.plan.run,
-        candidate=visit.candidate,
-        load_point=name,
-        key=cell.key,
-        replication=visit.replication,
-        launch=serving.launch,
-        host=visit.host,
-        load_host=load_host(work, visit.candidate),
-        position=position,
-        seed=spec_of(work, serving, visit, point).seed,
-        basis=_basis(work, serving),
-        started_at=began.isoformat(timespec="milliseconds"),
-        ended_at=utc_now().isoformat(timespec="milliseconds"),
-        asked=measured.asked,
-        client_cpus=serving.load_cpus,
-        server_cpus=serving.placement.server,
-        attempts=work.attempts(visit, name),
-        foreign=dict(measured.foreign),
-        files={},
+    if measured.unsampled is not None:
+        work.record("unsampled", **who, why=measured.unsampled)
+    return _Attempt(
+        measured=measured,
+        partial=partial,
+        began=began,
+        seconds=time.monotonic() - began_s,
     )
-    work.store.keep(cell, visit.replication, partial, file)
-    work.learn_cell(visit, name, measured.document, time.monotonic() - began_s)
-    work.record("measured", **who, verdict=measured.document["verdict"])
-    work.record_spent()
-    work.cell_done()
-    return _pointer(work, cell, visit.replication)
+
+
+def _who(visit: Visit, name: str) -> dict[str, Any]:
+    return {
+        "candidate": visit.candidate,
+        "load_point": name,
+        "replication": visit.replication,
+    }
+
+
+def _judged(work: Underway, measured: Measured) -> Judgement:
+    is_told_only = work.plan.exploratory or work.plan.rehearsal
+    return judged(measured.telemetry, measured.foreign, exploratory=is_told_only)
+
+
+def _clocks(work: Underway, visit: Visit) -> Literal["locked", "production"] | None:
+    """How the devices' clocks were; None where the machine has none that we know of."""
+    held = work.held.get(visit.host)
+    if held is None or not held.found.devices:
+        return None
+    is_locked = held.control is not None and held.control.clock_control == "locked"
+    return "locked" if is_locked else "production"
 
 
 def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, ...], str]:
@@ -194,12 +263,6 @@ def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, .
     there = ask(stated.endpoint[0], headers).models
     named = wanted if there is None or wanted in there or len(there) != 1 else there[0]
     return endpoints, named
-
-
-def server_endpoint(plan: LaunchPlan, running: Running) -> Endpoint:
-    """The address of a server of ours that takes prompts."""
-    path = plan.readiness.completion_path
-    return checked_endpoint(f"{running.url}{path}", {}, Tls())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from flows.errors import InfrastructureError, RunoffError, UsageError
-from flows.launching import as_rendered, prepare
+from flows.launching import as_rendered
 from flows.preflight import Finding, preflight, real_probes
 from flows.system.here import facts_here
 from flows.underway import Underway, utc_now
@@ -61,8 +61,11 @@ def make_ready(work: Underway, candidate: str) -> None:
         work.interruption.check()
         work.progress.detail(candidate, line[-60:])
 
+    held = work.held[facts.host]
     try:
-        work.prepared[candidate] = prepare(
+        if held.host is None:
+            raise InfrastructureError(f"host {facts.host!r}", "it has not been entered", "")
+        work.prepared[candidate] = held.host.prepare(
             work.asked.requested[candidate],
             place=work.around.cache / "installs",
             environment=work.around.environment,

@@ -1,65 +1,82 @@
-"""Machines of a campaign: got before the first launch, described, given back whatever comes."""
+"""Machines of a campaign: got before the first launch, and given back whatever comes."""
 
 from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from catalog.quantity import Quantity
 from flows.budget import totals
 from flows.budget.steps import host_of
 from flows.clouds import cloud_of
 from flows.clouds.protocol import Machine, Order, Site
-from flows.errors import InfrastructureError, RunoffError, StillBilled
-from flows.placement_cpus import CpuPlacement, place
-from flows.system.here import facts_here
+from flows.clouds.ssh_hosts import NAME as SSH_HOSTS
+from flows.errors import RunoffError, StillBilled
+from flows.heartbeat import Heartbeat
+from flows.hosts.here import LocalHost
+from flows.hosts.host import CampaignHost
+from flows.placing import candidates_of, load_host
+from flows.setting_up import describe, put_back
 from flows.underway import Held, Underway, utc_now
-from reports.run.host_file import HostFile
 from reports.run.plan_file import CandidateFacts
-from reports.run.read import file_text
 
-LOCAL: Final = "local"
+__all__ = ["acquire", "describe", "give_back", "load_host", "release"]
+
 _SPARE: Final = dt.timedelta(hours=1)
 
 
 def acquire(work: Underway, host: str) -> Machine | None:
-    """The machine of that name, ours until it is released; None for a service.
+    """The machine of that name, entered, and ours until it is released; None for a service.
 
     Raises
     ------
     RunoffError
         With who holds it, or why there is none.
     """
-    first = _candidates(work, host)[0]
-    if first.kind == "endpoint":
+    if host in work.held:
+        return work.held[host].machine
+    own = candidates_of(work, host)
+    if own and own[0].kind == "endpoint":
         return None
-    if first.host_class != "local":
-        raise InfrastructureError(
-            f"host {host!r}",
-            "a campaign starts its servers on this machine only",
-            "Start it there yourself and name its address as endpoint, or --rehearse",
-        )
-    stated = work.candidate(first.name)
-    driver = cloud_of(stated.host, stated.offer, f"candidate {first.name!r}").connect(
-        Site(environment=work.around.environment, state=work.around.state, now=utc_now)
-    )
+    stated = work.candidate(own[0].name) if own else None
+    wanted = (stated.host, stated.offer) if stated is not None else (work.plan.load_from, None)
+    driver = cloud_of(*wanted, f"host {host!r}").connect(site_of(work, host))
     order = Order(
-        host=stated.host,
-        offer=stated.offer,
+        host=wanted[0],
+        offer=wanted[1],
         campaign=work.plan.campaign,
         run=work.plan.run,
         expires=utc_now() + _time_needed(work),
-        price=_price(first),
+        disk_bytes=sum(each.weight_bytes or 0 for each in own) or None,
+        price=_price(own[0]) if own else None,
     )
     machine = driver.acquire(order, work.record)
-    work.held[host] = Held(driver=driver, machine=machine)
-    costs = host_of(work.plan, host)
-    work.spending.rent(host, costs.usd_per_hour, costs.billing, time.monotonic())
-    machine = driver.ready(machine, work.record)
-    work.held[host].machine = machine
-    return machine
+    work.held[host] = held = Held(driver=driver, machine=machine)
+    if own:
+        costs = host_of(work.plan, host)
+        work.spending.rent(host, costs.usd_per_hour, costs.billing, time.monotonic())
+    held.machine = driver.ready(machine, work.record)
+    held.host = _entered(work, held)
+    held.facts = held.host.facts(host)
+    return held.machine
+
+
+def site_of(work: Underway, host: str | None = None) -> Site:
+    """Where drivers are called from; a wait is told of the host, and ends with the campaign."""
+
+    def waiting(why: str) -> None:
+        work.interruption.check()
+        for each in candidates_of(work, host) if host is not None else ():
+            work.progress.detail(each.name, why)
+
+    return Site(
+        environment=work.around.environment,
+        state=work.around.state,
+        now=utc_now,
+        campaign=work.campaign,
+        waiting=waiting,
+    )
 
 
 def release(work: Underway) -> None:
@@ -71,63 +88,54 @@ def release(work: Underway) -> None:
         If one of them may still cost money.
     """
     errors: list[RunoffError] = []
-    for host, held in tuple(work.held.items()):
+    for host in tuple(work.held):
         try:
-            held.driver.release(held.machine, work.record)
+            give_back(work, host)
         except RunoffError as error:
             errors.append(error)
-            continue
-        del work.held[host]
-        work.spending.give_back(host, time.monotonic())
     work.record_spent()
     if errors:
         seen = "; ".join(str(error) for error in errors)
         raise StillBilled("release", seen, "Look at runoff machines, and release them")
 
 
-def describe(work: Underway, host: str, machine: Machine) -> HostFile:
-    """The machine as it says that it is, written into the run directory."""
-    facts = facts_here(host, utc_now())
-    threats = [
-        f"{each.name}: {placed.threat}"
-        for each in _candidates(work, host)
-        if (placed := placement(work, each.name)).threat is not None
-    ]
-    file = HostFile(
-        host=host,
-        driver=machine.driver,
-        seen_at=facts.captured_at.isoformat(timespec="seconds"),
-        facts=dict(_flat(facts.to_json())),
-        threats=tuple(threats),
-    )
-    work.store.write(f"hosts/{host}/system.json", file_text(file))
-    return file
-
-
-def placement(work: Underway, candidate: str) -> CpuPlacement:
-    """Which CPUs of this machine the candidate's server has, and which the load.
+def give_back(work: Underway, host: str) -> None:
+    """Put the machine's settings back and give it back; nothing where it is not ours.
 
     Raises
     ------
-    InfrastructureError
-        If the server is to run on a CPU that it may not use.
+    RunoffError
+        If it would not go.
     """
-    cpu = facts_here(LOCAL, utc_now()).cpu
-    stated = work.candidate(candidate).settings.get("cpus", ())
-    return place(candidate, tuple(stated), cpu.allowed, cpu.cores)
+    held = work.held.get(host)
+    if held is None:
+        return
+    put_back(work, host)
+    if held.heartbeat is not None:
+        held.heartbeat.end()
+    if held.host is not None:
+        held.host.close()
+    held.driver.release(held.machine, work.record)
+    del work.held[host]
+    work.spending.give_back(host, time.monotonic())
 
 
-def load_host(work: Underway, candidate: str) -> str:
-    """From which machine the load of a candidate comes."""
-    del candidate  # every host that a driver gives out today is this one
-    return work.plan.load_from if work.plan.load_from not in _HERE else LOCAL
+def _entered(work: Underway, held: Held) -> CampaignHost:
+    if held.machine.is_local:
+        return LocalHost()
+    from flows.hosts.there import FarHost  # noqa: PLC0415 - paramiko takes a while to import
+    from flows.remote.entering import entered  # noqa: PLC0415
 
-
-_HERE: Final = ("orchestrator", "candidate", LOCAL)
-
-
-def _candidates(work: Underway, host: str) -> tuple[CandidateFacts, ...]:
-    return tuple(each for each in work.plan.candidates if each.measured and each.host == host)
+    host = entered(held.driver, held.machine)
+    words = held.machine.noted.get("heartbeat")
+    far = FarHost(host, is_own=held.machine.driver != SSH_HOSTS)
+    if words is not None:
+        held.heartbeat = Heartbeat(words, far.hands().run)
+        why = held.heartbeat.begin()
+        if why is not None:
+            work.record("no-heartbeat", host=held.machine.host_id, why=why)
+            work.progress.said(f"note: {held.machine.host_id} does not end by itself: {why}")
+    return far
 
 
 def _time_needed(work: Underway) -> dt.timedelta:
@@ -144,12 +152,3 @@ def _price(facts: CandidateFacts) -> Quantity | None:
     return Quantity(
         value=price.value, unit=price.unit, basis=price.basis, source=price.source, date=date
     )
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested facts as names with dots, for tables."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

@@ -19,14 +19,18 @@ from catalog.schema import Campaign
 from deploy_templates.plan import LaunchPlan
 from deploy_templates.registry import load_runtimes
 from deploy_templates.request import Checkpoint
+from flows.copying import copied
+from flows.describing import ordered_of
 from flows.errors import NothingSurvives, UsageError
 from flows.interruption import Interrupted
 from flows.launch_plans import Requested, request_of
+from flows.machine.ordered import Ordered
 from flows.preflight import question_of
 from flows.rehearsing import shortened, simulated
 from flows.relearning import learn_again
 from flows.run_plan import gates_json, make_run_plan, rehearsed
 from flows.store import Store, find_run, fingerprint8, run_name
+from flows.store.places import StorePlace, store_place
 from flows.underway import Asked, Surroundings, Underway, utc_now
 from flows.weights import prepared_weights
 from reports.run import layout
@@ -60,23 +64,26 @@ class _Stated:
     campaign: Campaign
     catalog: Catalog
     folders: tuple[Path, ...]
+    place: StorePlace
 
     @property
     def root(self) -> Path:
-        """Where its runs lie."""
-        return Path(self.campaign.store)
+        """Where its runs are written."""
+        return self.place.root
 
     def launched(self, *, rehearsal: bool) -> Campaign:
         """The campaign as its candidates are started."""
         return rehearsed(self.campaign) if rehearsal else self.campaign
 
 
-def _read(options: Options) -> _Stated:
+def _read(options: Options, around: Surroundings) -> _Stated:
+    campaign = load_campaign(options.campaign)
     return _Stated(
         text=options.campaign.read_bytes() if options.campaign.is_file() else b"",
-        campaign=load_campaign(options.campaign),
+        campaign=campaign,
         catalog=load_catalog(options.folders),
         folders=options.folders,
+        place=store_place(campaign.store, around.state, around.environment),
     )
 
 
@@ -139,7 +146,7 @@ def taken_up(options: Options, around: Surroundings, ask: Ask) -> Iterator[Under
     KeyboardInterrupt
         Where it was interrupted before there was anything to report.
     """
-    stated = _read(options)
+    stated = _read(options, around)
     if options.resume is None:
         _agreed(_planned(stated, options, utc_now()), options, ask)
     with around.interruption.heard():
@@ -151,7 +158,8 @@ def taken_up(options: Options, around: Surroundings, ask: Ask) -> Iterator[Under
             work = _underway(stated, plan, store, around, checkpoints)
             if options.resume is not None:
                 learn_again(work)
-            yield work
+            with copied(work, stated.place):
+                yield work
 
 
 def _opened(
@@ -187,6 +195,7 @@ def _underway(
             folders=stated.folders,
             names=names,
         ),
+        ordered=_ordered(stated, plan),
     )
     work = Underway(
         store,
@@ -216,7 +225,8 @@ def _created(
 
 def _resumed(stated: _Stated, options: Options) -> tuple[Store, RunPlan]:
     wanted = options.resume or ""
-    path = find_run(stated.root, stated.campaign.name, wanted)
+    run = stated.place.bring(stated.campaign.name, wanted)
+    path = find_run(stated.root, stated.campaign.name, run)
     plan = read_file(path / layout.PLAN, RunPlan)
     if options.budget_usd is not None:
         plan = plan.model_copy(update={"budget_usd": options.budget_usd})
@@ -233,15 +243,13 @@ def _resumed(stated: _Stated, options: Options) -> tuple[Store, RunPlan]:
 
 
 def _weights(stated: _Stated, plan: RunPlan, around: Surroundings) -> dict[str, Checkpoint]:
-    """Weights of this machine's candidates, made or checked before the plan is frozen."""
+    """Weights of candidates, made or checked here before the plan is frozen."""
     launched = stated.launched(rehearsal=plan.rehearsal)
-    local = {
-        each.name for each in plan.candidates if each.measured and each.host_class == "local"
-    }
+    names = {each.name for each in plan.candidates if each.measured and each.kind == "launch"}
     found = {}
     model = model_of(stated.catalog, launched.contract.model)
     candidates = {each.name: each for each in launched.candidates}
-    for name, each in _requested(stated, launched, local).items():
+    for name, each in _requested(stated, launched, names).items():
 
         def told(done: int, total: int, name: str = name) -> None:
             around.interruption.check()
@@ -266,6 +274,19 @@ def _requested(
         for each in launched.candidates
         if each.name in names
     }
+
+
+def _ordered(stated: _Stated, plan: RunPlan) -> dict[str, Ordered]:
+    """What each candidate's machine must be; a rehearsal's is whatever it is."""
+    if plan.rehearsal:
+        return {}
+    runtimes = load_runtimes(stated.folders)
+    found = {
+        each.name: ordered_of(each, stated.catalog, runtimes)
+        for each in plan.candidates
+        if each.measured
+    }
+    return {name: ordered for name, ordered in found.items() if ordered is not None}
 
 
 def _physics(stated: _Stated, plan: RunPlan) -> dict[str, Callable[[LaunchPlan], LaunchPlan]]:

@@ -21,14 +21,20 @@ from flows.budget import Spending
 from flows.budget import times as budget_times
 from flows.clouds.protocol import Driver, Machine
 from flows.errors import RunoffError, StillBilled
+from flows.heartbeat import Heartbeat
+from flows.hosts.host import CampaignHost, Settings
 from flows.interruption import Interruption
 from flows.launch_plans import Requested
 from flows.launching import Prepared
+from flows.machine.found import FoundMachine
+from flows.machine.ordered import Ordered
 from flows.matrix import above_a_miss, cell_name
 from flows.preflight import Question
 from flows.progress import Progress
 from flows.store import Store
+from flows.system.facts import SystemFacts
 from reports.run import layout
+from reports.run.control_file import ControlFile
 from reports.run.layout import CellName
 from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import CandidateFacts, LoadPoint, RunPlan, Visit
@@ -43,10 +49,21 @@ _CAUTION: Final = 1.5  # a cell may take so much longer than it has before
 
 @dataclass(slots=True, kw_only=True)
 class Held:
-    """A machine that is ours, and who gave it."""
+    """A machine that is ours, and who gave it; the rest is known once it has been entered.
+
+    ``summaries`` are those of its cells' samples. ``has_failed``: a launch did on it.
+    """
 
     driver: Driver
     machine: Machine
+    host: CampaignHost | None = None
+    facts: SystemFacts | None = None
+    found: FoundMachine = field(default_factory=FoundMachine)
+    heartbeat: Heartbeat | None = None
+    settings: Settings | None = None
+    control: ControlFile | None = None
+    summaries: list[Mapping[str, Any]] = field(default_factory=list)
+    has_failed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,12 +86,13 @@ class Asked:
     """What was made of the campaign file beside the plan.
 
     ``requested`` are the launches by candidate; ``finished`` what is put to each rendered
-    plan; ``question`` what preflight is asked.
+    plan; ``question`` what preflight is asked; ``ordered`` what each machine must be.
     """
 
     requested: Mapping[str, Requested]
     finished: Mapping[str, Callable[[LaunchPlan], LaunchPlan]]
     question: Question
+    ordered: Mapping[str, Ordered] = field(default_factory=dict)
 
 
 class Underway:

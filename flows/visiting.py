@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from flows.errors import LaunchError, RunoffError
+from deploy_templates.plan import LaunchPlan
+from flows.errors import InfrastructureError, LaunchError, RunoffError
+from flows.hosts.host import CampaignHost
 from flows.interruption import Interrupted
 from flows.launch.wait import Progress as StartProgress
-from flows.launching import set_aside, start_server
-from flows.measure import Serving, server_endpoint, service_endpoints
+from flows.launching import set_aside
+from flows.measure import Serving, service_endpoints
 from flows.measuring.process import MeasuringProcess
+from flows.measuring.sampling import Sampling
 from flows.placement_cpus import CpuPlacement
-from flows.provision import placement
+from flows.placing import LOCAL, load_host, placement
 from flows.underway import SEARCH_LAUNCH, Underway
 from reports.run.plan_file import Visit
 
 _LOG: Final = "measuring.log"
+_DEVICES_S: Final = 1.0  # each look at an accelerator costs its driver some work
+_PROCESSORS_S: Final = 0.25  # the kernel's own counters cost nothing, and cells are short
 
 
 def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
@@ -105,7 +110,7 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
 
 
 def _server(work: Underway, visit: Visit, launch: str) -> Serving:
-    cpus = placement(work, visit.candidate)
+    cpus, host = placement(work, visit.candidate), host_of(work, visit)
     folder = work.launch_folder(visit)
     with _given_up(_measurer(work, visit, cpus)) as measurer:
 
@@ -115,9 +120,10 @@ def _server(work: Underway, visit: Visit, launch: str) -> Serving:
                 visit.candidate, f"{progress.stage}, {progress.elapsed_s:.0f} s"
             )
 
-        plan, running = start_server(
+        plan, running = host.start(
             work.prepared[visit.candidate],
             folder,
+            name=f"{work.plan.run}-{launch}",
             environment=work.around.environment,
             progress=told,
         )
@@ -125,12 +131,39 @@ def _server(work: Underway, visit: Visit, launch: str) -> Serving:
     work.learn_launch(visit.candidate, None)
     return Serving(
         launch,
-        endpoints=(server_endpoint(plan, running),),
+        endpoints=(running.endpoint(),),
         served_model=running.facts.served_model,
         measurer=measurer,
         placement=cpus,
         plan=plan,
         running=running,
+        place=host.load_beside(running, cpus.load or ()),
+        sampling=sampling_of(work, visit, plan, cpus),
+    )
+
+
+def host_of(work: Underway, visit: Visit) -> CampaignHost:
+    """The machine of a launch, entered."""
+    held = work.held[visit.host]
+    if held.host is None:
+        raise InfrastructureError(f"host {visit.host!r}", "it has not been entered", "")
+    return held.host
+
+
+def sampling_of(
+    work: Underway, visit: Visit, plan: LaunchPlan, cpus: CpuPlacement
+) -> Sampling | None:
+    """What is sampled beside the launch's cells; nothing of a simulated engine's machine."""
+    if plan.simulation:
+        return None
+    held = work.held[visit.host]
+    request = work.prepared[visit.candidate].requested.request
+    devices = () if request is None else request.devices
+    return Sampling(
+        machine=host_of(work, visit).sampled(cpus.load or ()),
+        every_s=_DEVICES_S if held.found.devices else _PROCESSORS_S,
+        devices=devices or None,
+        targets_mhz={} if held.control is None else held.control.targets_mhz,
     )
 
 
@@ -150,7 +183,8 @@ def _measurer(work: Underway, visit: Visit, cpus: CpuPlacement) -> MeasuringProc
     """Started before the server: its imports are done when the server is ready."""
     log = work.launch_folder(visit) / _LOG
     log.parent.mkdir(parents=True, exist_ok=True)
-    return MeasuringProcess(log, work.interruption, cpus.load or ())
+    is_here = load_host(work, visit.candidate) == LOCAL
+    return MeasuringProcess(log, work.interruption, (cpus.load or ()) if is_here else ())
 
 
 @contextmanager

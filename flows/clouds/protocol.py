@@ -92,12 +92,17 @@ class Order:
     @property
     def host_id(self) -> str:
         """The machine's name in files: ``local``, ``aws-p4de.24xlarge``, ``…-2``."""
-        name = _UNFIT.sub("-", self.host or self.offer or "").strip("-.") or "host"
+        name = host_id_of(self.host or self.offer or "")
         return name if self.number == 1 else f"{name}-{self.number}"
 
     def to_json(self) -> dict[str, Any]:
         """The order as strict JSON values."""
         return {"host_id": self.host_id, **_plain(_ORDER, self)}
+
+
+def host_id_of(name: str) -> str:
+    """A campaign file's ``host`` or ``offer`` as files name the machine."""
+    return _UNFIT.sub("-", name).strip("-.") or "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

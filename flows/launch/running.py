@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Final, Self
 
+from flows.bench.endpoint import checked_endpoint
 from flows.launch.ask import Address, fetched
 from flows.launch.facts import LaunchFacts, Stopped
 from flows.launch.launched import Launched
+from flows.load.plan import Endpoint, Tls
 
 _HEALTH_S: Final = 5.0
 
@@ -24,6 +26,11 @@ class Running:
     def url(self) -> str:
         """The server's base URL."""
         return self._address.url
+
+    def endpoint(self) -> Endpoint:
+        """Where it takes prompts, with the key that it asks for."""
+        path = self._session.plan.readiness.completion_path
+        return checked_endpoint(f"{self.url}{path}", self._address.headers, Tls())
 
     @property
     def pid(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from flows.bench.shard import HERE, Place
 from flows.bench.spec import CellSpec
 from flows.collect.source import Source
 from flows.foreign_load import Sampler, sampled
+from flows.measuring.sampling import Samples, Sampling
 from reports.cell import observed_of, summarise
 from reports.records import read_records
 from reports.run.cell_file import AskedCell
@@ -24,13 +26,16 @@ class Measured:
     """One replication as it came out.
 
     ``asked`` is what ``cell.json`` keeps of the question, ``document`` the object of ``bench
-    --json``, ``foreign`` who else used the host meanwhile.
+    --json``, ``foreign`` who else used the host meanwhile. ``telemetry`` sums up the samples
+    of the server's machine, None where there are none: ``unsampled`` then may say why.
     """
 
     interrupted: bool
     asked: AskedCell
     document: dict[str, Any]
     foreign: dict[str, Any]
+    telemetry: dict[str, Any] | None = None
+    unsampled: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +55,7 @@ class Cell:
 
     ``percentile`` and ``first`` are the contract's: at which percentile its latencies are
     judged, and which token its TTFT limits. ``place`` is where its load comes from; who else
-    used that host is told.
+    used that host is told. ``sampling`` is what is sampled beside it.
     """
 
     spec: CellSpec
@@ -60,10 +65,12 @@ class Cell:
     percentile: float = 95.0
     first: Literal["token", "answer"] = "token"
     place: Place = HERE
+    sampling: Sampling | None = None
 
     def done(self) -> Measured:
         """Its files are written; this is what they say."""
-        with sampled(Sampler([os.getppid()])) as sampler:
+        samples = self._samples()
+        with sampled(Sampler([os.getppid()])) as sampler, _taken(samples):
             files = measure_cell(
                 self.spec,
                 self.folder,
@@ -71,9 +78,14 @@ class Cell:
                 launched=self.launched,
                 place=self.place,
             )
-        return self._told(files, sampler)
+        return self._told(files, sampler, samples)
 
-    def _told(self, files: CellFiles, sampler: Sampler) -> Measured:
+    def _samples(self) -> Samples | None:
+        if self.sampling is None:
+            return None
+        return Samples(self.sampling, self.folder, self.spec.replication)
+
+    def _told(self, files: CellFiles, sampler: Sampler, samples: Samples | None) -> Measured:
         from flows.bench.judge import document_of, settings_of  # noqa: PLC0415 - after the load
 
         account = json.loads(files.client.read_bytes())
@@ -87,7 +99,13 @@ class Cell:
             asked=AskedCell.of(asked),
             document=document_of(summary, files),
             foreign=dict(files.foreign or sampler.load().to_json()),
+            telemetry=None if samples is None else samples.summary(columns),
+            unsampled=None if samples is None else samples.missing,
         )
+
+
+def _taken(samples: Samples | None) -> AbstractContextManager[None]:
+    return nullcontext() if samples is None else samples.taken()
 
 
 Job = Ask | Cell

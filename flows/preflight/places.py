@@ -26,7 +26,7 @@ def place_findings(question: Question, probes: Probes) -> Iterator[Finding]:
         if subject.is_endpoint:
             yield from _endpoint(subject, question, probes)
         elif subject.refusal is None:
-            yield from _machine(subject, probes)
+            yield from _machine(subject)
     if question.local:
         yield from _this_machine(question, probes)
 
@@ -69,7 +69,7 @@ def _answer(
         )
 
 
-def _machine(subject: Subject, probes: Probes) -> Iterator[Finding]:
+def _machine(subject: Subject) -> Iterator[Finding]:
     candidate = subject.candidate
     if candidate.host is None and candidate.offer is None:
         yield blocks(
@@ -82,9 +82,6 @@ def _machine(subject: Subject, probes: Probes) -> Iterator[Finding]:
         cloud_of(candidate.host, candidate.offer, subject.where)
     except UsageError as error:
         yield of_error(error)
-        return
-    if _is_guarded(probes) and not subject.is_local:
-        yield _kept_here(subject.where)
 
 
 def _this_machine(question: Question, probes: Probes) -> Iterator[Finding]:

@@ -59,6 +59,11 @@ class RemotePlace:
         with RemoteHost(self.login) as host, sampled_there(host, lines, every_s=every_s):
             yield
 
+    def ahead_ns(self) -> int:
+        """How far the host's monotonic clock is ahead of ours."""
+        with RemoteHost(self.login) as host:
+            return host.offset().ahead_ns
+
 
 @dataclass(slots=True, kw_only=True)
 class OpenRemotePlace:
