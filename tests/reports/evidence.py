@@ -8,30 +8,12 @@ from catalog.quantity import Basis
 from reports.run.cell_file import AskedCell, AskedSlo, CellFile
 from reports.run.checks_file import Check, Checks
 from reports.run.decision_file import Decision, Flip, Ranked
-from reports.run.plan_file import (
-    CandidateFacts,
-    ContractFacts,
-    LoadPoint,
-    MatrixFacts,
-    PriceFacts,
-    RunPlan,
-    SloFacts,
-)
+from reports.run.plan_file import CandidateFacts, PriceFacts, RunPlan
 from reports.run.summary_file import CandidateSummary, Summary
 from reports.signable import Evidence
+from tests.reports.chat import CONTRACT, MATRIX
 
 CONTRACT_SHA256 = "1f" * 32
-CONTRACT = ContractFacts(
-    model="meta-llama/Meta-Llama-3-8B-Instruct",
-    weights="bfloat16",
-    kv_cache="bfloat16",
-    prompt_tokens="1024",
-    output_tokens="128",
-    output="forced",
-    concurrency=16,
-    slo=SloFacts(ttft_ms=1000, itl_ms=25, goodput=0.95),
-)
-POINT = LoadPoint(name="closed-16", process="closed", concurrency=16)
 
 
 def candidate(name: str = "B", **changes: Any) -> CandidateFacts:
@@ -82,15 +64,7 @@ def plan(**changes: Any) -> RunPlan:
         "campaign_sha256": CONTRACT_SHA256,
         "catalog_digest": "2e" * 32,
         "contract": CONTRACT,
-        "matrix": MatrixFacts(
-            load_points=(POINT,),
-            decision_point=POINT.name,
-            requests=200,
-            warmup="adaptive",
-            warmup_requests=100,
-            replications=5,
-            seed=42,
-        ),
+        "matrix": MATRIX,
         "candidates": (candidate("B"), candidate("C", price=price(date="2026-07-15"))),
         "order": (),
     }

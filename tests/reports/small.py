@@ -9,15 +9,7 @@ from reports.report import Report
 from reports.run.checks_file import Check, Checks
 from reports.run.decision_file import Bracket, Comparison, Decision, Flip, Limiter, Ranked
 from reports.run.number import Number
-from reports.run.plan_file import (
-    CandidateFacts,
-    ContractFacts,
-    LoadPoint,
-    MatrixFacts,
-    PriceFacts,
-    RunPlan,
-    SloFacts,
-)
+from reports.run.plan_file import CandidateFacts, PriceFacts, RunPlan
 from reports.run.summary_file import (
     CandidateSummary,
     CellSummary,
@@ -25,9 +17,9 @@ from reports.run.summary_file import (
     LaunchSummary,
     Summary,
 )
+from tests.reports.chat import CONTRACT, MATRIX
 
 MANIFEST = "5a" * 32
-POINT = LoadPoint(name="closed-16", process="closed", concurrency=16)
 
 
 def measured(value: float | None, unit: str, **changes: Any) -> Number:
@@ -63,25 +55,8 @@ PLAN = RunPlan(
     created_at="2026-08-22T12:00:00+00:00",
     campaign_sha256="1b" * 32,
     catalog_digest="2c" * 32,
-    contract=ContractFacts(
-        model="meta-llama/Meta-Llama-3-8B-Instruct",
-        weights="bfloat16",
-        kv_cache="bfloat16",
-        prompt_tokens="1024",
-        output_tokens="128",
-        output="forced",
-        concurrency=16,
-        slo=SloFacts(ttft_ms=1000, itl_ms=25, goodput=0.95),
-    ),
-    matrix=MatrixFacts(
-        load_points=(POINT,),
-        decision_point="closed-16",
-        requests=200,
-        warmup="adaptive",
-        warmup_requests=100,
-        replications=5,
-        seed=42,
-    ),
+    contract=CONTRACT,
+    matrix=MATRIX,
     candidates=(
         CandidateFacts(
             name="A",

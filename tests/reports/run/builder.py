@@ -39,24 +39,15 @@ from reports.run.plan_file import (
     MatrixFacts,
     PriceFacts,
     RunPlan,
-    SloFacts,
     Visit,
 )
 from reports.run.read import file_text
 from reports.run.search_file import SearchFile
+from tests.reports import chat
 from tests.reports.run.traffic import Pace, requests_of, sums_of
 
 NOW = dt.datetime(2026, 8, 22, 12, 0, tzinfo=dt.UTC)
-CONTRACT = ContractFacts(
-    model="meta-llama/Meta-Llama-3-8B-Instruct",
-    weights="bfloat16",
-    kv_cache="bfloat16",
-    prompt_tokens="1024",
-    output_tokens="128",
-    output="forced",
-    concurrency=4,
-    slo=SloFacts(ttft_ms=1000, itl_ms=25, goodput=0.95),
-)
+CONTRACT = chat.CONTRACT.model_copy(update={"concurrency": 4})
 CLOSED = {
     streams: LoadPoint(name=f"closed-{streams}", process="closed", concurrency=streams)
     for streams in (1, 4, 8)
