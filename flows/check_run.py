@@ -139,7 +139,7 @@ def _approved(folder: RunFolder, signoff: Signoff) -> Iterator[Row]:
         yield Row(id="signoff", of=layout.SIGNOFF, verdict="fail", seen=seen)
     if not found:
         for one in signoff.approvals:
-            seen = f"approved as {one.role} at {one.at}: {one.statement}"
+            seen = f"approved as {one.role} at {one.at}, scope {signoff.scope}: {one.statement}"
             yield Row(id="signoff", of=one.by, verdict="pass", seen=seen)
 
 

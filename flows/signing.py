@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.metadata
 from dataclasses import replace
 from pathlib import Path
 
 from flows.run_directory import only_writer
 from flows.ssh_signature import Verified, blocks, sign, verify
+from reports.again import concluded_again, rendered_again
 from reports.manifest import manifest_sha256
 from reports.manifest import verify as differences
 from reports.render import render_pages
@@ -16,7 +18,7 @@ from reports.run.layout import RunFolder
 from reports.run.read import file_text, read_file, read_run
 from reports.run.signoff_file import Approval, Signoff
 from reports.run.write import write_whole
-from reports.signable import evidence_of, unmanifested
+from reports.signable import evidence_of, unfounded, unmanifested
 from reports.signoff import Refused, approve, signed_bytes
 
 SIGNATURES = f"{layout.SIGNOFF}.sig"
@@ -39,9 +41,14 @@ def sign_off(
         changed = differences(folder)
         if changed:
             return Refused(reasons=unmanifested(changed))
+        run = read_run(folder.path)
+        version = importlib.metadata.version("runoff")
+        made_up = unfounded(concluded_again(run), rendered_again(run, version=version))
+        if made_up:
+            return Refused(reasons=made_up)
         before = read_signoff(folder)
         signoff = approve(
-            evidence_of(read_run(folder.path)),
+            evidence_of(run),
             approval.model_copy(update={"signed": key is not None}),
             manifest_sha256=manifest_sha256(folder),
             now=now,

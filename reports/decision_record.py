@@ -8,7 +8,7 @@ from typing import Any
 from reports.contract_words import arrivals_line, limits_line, workload_lines
 from reports.html import markdown_page
 from reports.number_words import number_phrase
-from reports.run.decision_file import Decision
+from reports.run.decision_file import Decision, Ranked
 from reports.run.plan_file import RunPlan
 from reports.run.signoff_file import Signoff
 from reports.validity import rerun_when, valid_until
@@ -38,7 +38,7 @@ def decision_record(
         "rows": tuple(
             {
                 "name": each.name,
-                "standing": "chosen" if each.name == decision.chosen else each.standing,
+                "standing": _standing(each, decision),
                 "cost": number_phrase(each.usd_per_1m),
                 "why": each.why,
             }
@@ -52,9 +52,16 @@ def decision_record(
 
 
 def _title(plan: RunPlan, decision: Decision) -> str:
-    if decision.chosen is None:
+    if decision.winner is None:
         return f"{plan.campaign}: {decision.outcome}"
-    return f"{plan.campaign}: serve {plan.contract.model} with {decision.chosen}"
+    by_rule = "" if decision.chosen else " (a tie, taken by rule)"
+    return f"{plan.campaign}: serve {plan.contract.model} with {decision.winner}{by_rule}"
+
+
+def _standing(each: Ranked, decision: Decision) -> str:
+    if each.name == decision.chosen:
+        return "chosen"
+    return "taken by rule" if each.name == decision.tie_break else each.standing
 
 
 def _doubts(decision: Decision, signoff: Signoff | None) -> Iterator[str]:

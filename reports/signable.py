@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from catalog.sale import is_stale
+from reports.again import Difference
 from reports.errors import ReportsError
 from reports.manifest import Finding
 from reports.run import layout
@@ -23,7 +24,7 @@ from reports.run.plan_file import CandidateFacts, ContractFacts, RunPlan
 from reports.run.read import Run
 from reports.run.signoff_file import Waiver
 from reports.run.summary_file import Summary
-from reports.validity import read_on
+from reports.validity import ranked_candidates, read_on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,17 @@ class Evidence:
     contract_sha256: str
 
     @property
-    def chosen(self) -> CandidateFacts | None:
-        """The chosen candidate; None where nobody is chosen, or one that was not planned."""
-        named = self.decision.chosen
+    def winner(self) -> CandidateFacts | None:
+        """Whom the evidence or the rule for ties names; None too for one not planned."""
+        named = signable_winner(self.decision)
         return next((each for each in self.plan.candidates if each.name == named), None)
+
+
+def signable_winner(decision: Decision) -> str | None:
+    """The name that can be signed for: the chosen one, or of a tie whom the rule names."""
+    if decision.outcome == "no difference shown":
+        return decision.tie_break
+    return decision.chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +100,32 @@ def unmanifested(findings: Sequence[Finding]) -> tuple[Refusal, ...]:
     )
 
 
+def unfounded(
+    conclusion: Sequence[Difference] | str, pages: Sequence[Difference] | str
+) -> tuple[Refusal, ...]:
+    """The refusals for files that do not follow from the evidence when they are made again.
+
+    A text says why they cannot be made again: then nobody can tell what would be approved.
+    Pages of another release stay as they are; the decision is what is signed.
+    """
+    if isinstance(conclusion, str):
+        do = "Sign with the release that decided it"
+        return (Refusal(rule="conclusion", seen=conclusion, do=do),)
+    found = [("conclusion", each) for each in conclusion]
+    if not isinstance(pages, str):
+        found += [("pages", each) for each in pages]
+    return tuple(
+        Refusal(rule=rule, seen=f"{each.of}: {each.seen}", do=_RESTORE[rule])
+        for rule, each in found
+    )
+
+
+_RESTORE: Final = {
+    "conclusion": "Only what follows from the evidence is signed: restore the files",
+    "pages": "Render them with runoff report, and read them before you sign",
+}
+
+
 def covers(waiver: str, check: str) -> bool:
     """Whether a waiver's name is the check's, or that of all checks that it is one of."""
     return check == waiver or check.startswith(f"{waiver}/")
@@ -99,27 +133,31 @@ def covers(waiver: str, check: str) -> bool:
 
 def _outcome(evidence: Evidence) -> Iterator[Refusal]:
     decision = evidence.decision
-    if decision.chosen is None:
+    name = signable_winner(decision)
+    if name is None or decision.outcome not in _DECIDED:
         yield Refusal(
             rule="outcome",
             seen=f"no candidate is chosen ({decision.outcome})",
             do="There is nothing to put into service; measure what is open and conclude again",
         )
-    elif evidence.chosen is None:
+    elif evidence.winner is None:
         yield Refusal(
             rule="outcome",
-            seen=f"{decision.chosen} is chosen, and the plan has no such candidate",
+            seen=f"{name} is chosen, and the plan has no such candidate",
             do="Conclude the run again",
         )
     else:
-        place = next((p for p in decision.ranking if p.name == decision.chosen), None)
+        place = next((p for p in decision.ranking if p.name == name), None)
         if place is None or place.standing != "complies":
             seen = "is not ranked" if place is None else f"stands as {place.standing!r}"
             yield Refusal(
                 rule="outcome",
-                seen=f"{decision.chosen} is chosen, and {seen}",
+                seen=f"{name} is chosen, and {seen}",
                 do="Only a candidate that holds the contract can be signed",
             )
+
+
+_DECIDED: Final = ("chosen", "no difference shown")
 
 
 def _stamp(evidence: Evidence) -> Iterator[Refusal]:
@@ -152,7 +190,7 @@ _STAMPS: Final = {
 
 def _unsignable(evidence: Evidence) -> Iterator[Refusal]:
     for place in evidence.decision.ranking:
-        if place.name == evidence.decision.chosen:
+        if place.name == signable_winner(evidence.decision):
             for reason in place.unsignable:
                 yield Refusal(rule="candidate", seen=f"{place.name}: {reason}", do=_MEASURE)
 
@@ -189,34 +227,34 @@ def _is_asked(cell: CellFile, contract: ContractFacts) -> bool:
 
 def _quality(evidence: Evidence) -> Iterator[Refusal]:
     """A clause on quality that is not shown to hold; no clause needs no proof."""
-    chosen = evidence.chosen
-    if chosen is None or evidence.plan.contract.quality is None:
+    winner = evidence.winner
+    if winner is None or evidence.plan.contract.quality is None:
         return
-    summary = evidence.summary.candidate(chosen.name)
+    summary = evidence.summary.candidate(winner.name)
     verdict = "not measured"
     if summary is not None and summary.quality is not None:
         verdict = str(summary.quality.get("verdict", "inconclusive"))
     if verdict != "holds":
         yield Refusal(
             rule="quality",
-            seen=f"the contract has a quality clause; for {chosen.name} it is {verdict}",
+            seen=f"the contract has a quality clause; for {winner.name} it is {verdict}",
             do="Measure its answers against the reference",
         )
 
 
 def _price(evidence: Evidence, today: dt.date) -> Iterator[Refusal]:
-    """The price may have grown old since the run was concluded."""
-    chosen = evidence.chosen
-    if chosen is None or chosen.price is None:
-        return
-    day = read_on(chosen)
-    if chosen.price.stale or (day is not None and is_stale(day, today)):
-        read = f"of {day.isoformat()}" if day is not None else "without a known day"
-        yield Refusal(
-            rule="price",
-            seen=f"the price of {chosen.name} is stale ({read})",
-            do="Read the price again and conclude a run with it",
-        )
+    """A price may have grown old since the run was concluded; those of rivals decide too."""
+    for each in ranked_candidates(evidence.plan, evidence.decision):
+        day = read_on(each)
+        if each.price is None:
+            continue
+        if each.price.stale or (day is not None and is_stale(day, today)):
+            read = f"of {day.isoformat()}" if day is not None else "without a known day"
+            yield Refusal(
+                rule="price",
+                seen=f"the price of {each.name} is stale ({read})",
+                do="Read the price again and conclude a run with it",
+            )
 
 
 def _checks(checks: Sequence[Check], waivers: Sequence[Waiver]) -> Iterator[Refusal]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from reports.placeholders import unfilled
 from reports.run.read import file_text
 from reports.run.signoff_file import Approval, Signoff, Waiver
-from reports.signable import Evidence, Refusal, covers, refusals
+from reports.signable import Evidence, Refusal, covers, refusals, signable_winner
 from reports.validity import rerun_when, valid_until
 
 
@@ -130,7 +130,7 @@ def _signoff(
         manifest_sha256=manifest_sha256,
         campaign=plan.campaign,
         run=plan.run,
-        chosen=decision.chosen or "",
+        chosen=signable_winner(decision) or "",
         sentence=decision.sentence,
         scope="speed" if plan.contract.quality is None else "speed and quality",
         valid_until=None if until is None else until.isoformat(),
@@ -155,6 +155,9 @@ def objections(
             seen = f"the time of {approval.by}'s approval is {approval.at!r}"
             found.append(Refusal(rule="at", seen=seen, do="A signoff is written by runoff"))
             continue
+        if (planned := _day(evidence.plan.created_at)) is not None and day < planned:
+            seen = f"{approval.by} approved at {approval.at}, before the run was planned"
+            found.append(Refusal(rule="at", seen=seen, do="A signoff is written by runoff"))
         found += _unfit_waivers(evidence, approval.waivers)
         found += refusals(evidence, signoff.up_to(count).waivers, day)
     found += _altered(signoff, evidence)

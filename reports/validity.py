@@ -12,14 +12,15 @@ from reports.run.plan_file import CandidateFacts, RunPlan
 
 def valid_until(plan: RunPlan, decision: Decision) -> dt.date | None:
     """The last day on which no ranked price is older than 90 days; None without a dated one."""
-    ranked = [each.name for each in decision.ranking if each.rank is not None]
-    days = [
-        read_on(each)
-        for each in plan.candidates
-        if each.name in ranked or each.name == decision.chosen
-    ]
+    days = [read_on(each) for each in ranked_candidates(plan, decision)]
     known = [day for day in days if day is not None]
     return min(known) + dt.timedelta(days=STALE_AFTER_DAYS) if known else None
+
+
+def ranked_candidates(plan: RunPlan, decision: Decision) -> tuple[CandidateFacts, ...]:
+    """The candidates whose prices decide: those that are ranked, the winner among them."""
+    names = {each.name for each in decision.ranking if each.rank is not None}
+    return tuple(e for e in plan.candidates if e.name in names or e.name == decision.winner)
 
 
 def read_on(candidate: CandidateFacts) -> dt.date | None:
@@ -39,12 +40,12 @@ def rerun_when(plan: RunPlan, decision: Decision) -> tuple[str, ...]:
 
 def _events(plan: RunPlan, decision: Decision) -> Iterator[str]:
     yield "The contract changes: model, lengths, load or limits."
-    chosen = next((c for c in plan.candidates if c.name == decision.chosen), None)
-    if chosen is not None and chosen.kind == "endpoint":
-        yield f"The provider of {chosen.name} changes what it serves."
-    elif chosen is not None:
+    winner = next((c for c in plan.candidates if c.name == decision.winner), None)
+    if winner is not None and winner.kind == "endpoint":
+        yield f"The provider of {winner.name} changes what it serves."
+    elif winner is not None:
         yield (
-            f"{chosen.name} is to run another release than {chosen.runtime} {chosen.version}, "
+            f"{winner.name} is to run another release than {winner.runtime} {winner.version}, "
             "another image, driver or machine type, or other settings."
         )
     until = valid_until(plan, decision)

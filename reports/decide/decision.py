@@ -55,7 +55,7 @@ def decide(plan: RunPlan, summary: Summary, checks: Checks, now: dt.datetime) ->
         chosen=verdict.chosen,
         tie_break=verdict.tie_break,
         sentence=verdict.sentence,
-        because=verdict.because,
+        because=(*verdict.because, *_scope(winner)),
         runner_up=runner_up,
         gap=_gap(verdict, by_name[verdict.order[0]], by_name[runner_up]) if runner_up else None,
         ranked_by=verdict.ranked_by,
@@ -74,11 +74,18 @@ def decide(plan: RunPlan, summary: Summary, checks: Checks, now: dt.datetime) ->
         if verdict.crossover is None
         else Number(value=verdict.crossover, unit="/s", basis=Basis.MEASUREMENT),
         rule=verdict.rule,
-        blockers=blockers(verdict, everybody, checks, stamp, now.date()),
+        blockers=blockers(plan, verdict, everybody, checks, stamp=stamp, today=now.date()),
         stamp=stamp,
         exit_code=verdict.exit_code,
         money_not_spent=plan.money_not_spent,
     )
+
+
+def _scope(winner: Contender | None) -> tuple[str, ...]:
+    """That the decision is on speed alone, where the winner's weights are made up."""
+    if winner is None or not winner.facts.is_dummy:
+        return ()
+    return (f"{winner.name} ran on dummy weights: this decides on speed alone.",)
 
 
 def _gap(verdict: Verdict, winner: Contender, runner_up: Contender) -> Comparison | None:
@@ -161,7 +168,7 @@ def _ranked(
         instances=None if fleet is None else fleet.instances,
         monthly_usd=monthly_number(fleet, currency_of(each.facts), basis),
         limiter=limiter_of(each),
-        unsignable=unsignable(each, checks, today) if each.cell is not None else (),
+        unsignable=() if each.cell is None else unsignable(each, plan.contract, checks, today),
     )
 
 

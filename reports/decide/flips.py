@@ -147,6 +147,14 @@ def _their_limits(each: Contender, winner: Contender) -> Iterator[Flip]:
     )
 
 
+def _can_bear(each: Contender, rate: float) -> str:
+    held = None if each.held is None else each.held.highest_proven
+    if held is not None and held >= rate:
+        return f"{each.name} is proven up to {amount(held, '/s')}."
+    proven = "no rate" if held is None else f"no more than {amount(held, '/s')}"
+    return f"Of {each.name} {proven} is proven: whether one instance bears that load is open."
+
+
 def _break_even(winner: Contender, rival: Contender, contract: ContractFacts) -> Flip | None:
     """The load above which hardware by the hour is cheaper than tokens by the million."""
     pair = (winner, rival)
@@ -167,6 +175,7 @@ def _break_even(winner: Contender, rival: Contender, contract: ContractFacts) ->
         flips_at=Number(value=rate, unit="/s", basis=by_token.facts.price.basis),
         sentence=(
             f"Above {amount(rate, '/s')} around the clock one instance of {by_hour.name} costs "
-            f"less than {by_token.name}; below, {by_token.name} does."
+            f"less than {by_token.name}; below, {by_token.name} does. "
+            f"{_can_bear(by_hour, rate)}"
         ),
     )

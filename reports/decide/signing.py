@@ -6,26 +6,32 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from catalog.quantity import Basis
 from reports.checks.rules.price import has_gone_stale
+from reports.checks.rules.real_weights import why_not_dummy
 from reports.decide.contender import Contender
 from reports.decide.verdict import Verdict
 from reports.run.checks_file import Check, Checks
 from reports.run.decision_file import Stamp
-from reports.run.plan_file import RunPlan
+from reports.run.plan_file import ContractFacts, RunPlan
 from reports.run.summary_file import Summary
 
 _AMOUNTS: Final = ("enough-launches", "enough-requests")
 
 
-def unsignable(each: Contender, checks: Checks, today: dt.date) -> tuple[str, ...]:
+def unsignable(
+    each: Contender, contract: ContractFacts, checks: Checks, today: dt.date
+) -> tuple[str, ...]:
     """Return the reasons for which a decision for this candidate cannot be signed."""
-    return tuple(dict.fromkeys(_reasons(each, checks, today)))
+    return tuple(dict.fromkeys(_reasons(each, contract, checks, today)))
 
 
-def _reasons(each: Contender, checks: Checks, today: dt.date) -> Iterator[str]:
+def _reasons(
+    each: Contender, contract: ContractFacts, checks: Checks, today: dt.date
+) -> Iterator[str]:
     price = each.facts.price
-    if each.facts.is_dummy:
-        yield "its weights are dummies: they show speed only"
+    if (why := why_not_dummy(each.facts, contract)) is not None:
+        yield why
     if price is not None and has_gone_stale(price, today):
         yield f"its price is stale (read on {price.date or 'an unknown day'})"
     if each.facts.parity == "needs quality proof" and each.standing != "complies":
@@ -44,30 +50,36 @@ def _reasons(each: Contender, checks: Checks, today: dt.date) -> Iterator[str]:
 
 
 def blockers(
+    plan: RunPlan,
     verdict: Verdict,
     places: Sequence[Contender],
     checks: Checks,
+    *,
     stamp: Stamp,
     today: dt.date,
 ) -> tuple[str, ...]:
     """Return all that stands between the decision and a signoff."""
-    return tuple(dict.fromkeys(_blockers(verdict, places, checks, stamp, today)))
+    return tuple(
+        dict.fromkeys(_blockers(plan, verdict, places, checks, stamp=stamp, today=today))
+    )
 
 
 def _blockers(
+    plan: RunPlan,
     verdict: Verdict,
     places: Sequence[Contender],
     checks: Checks,
+    *,
     stamp: Stamp,
     today: dt.date,
 ) -> Iterator[str]:
-    if verdict.chosen is None:
+    if verdict.winner is None:
         yield f"no candidate is chosen ({verdict.outcome})"
     if stamp != "MEASURED":
         yield f"the run is stamped {stamp}"
     for each in places:
         if each.name == verdict.winner:
-            yield from unsignable(each, checks, today)
+            yield from unsignable(each, plan.contract, checks, today)
     for check in checks.checks:
         if check.candidate in (None, verdict.winner) and _is_open(check):
             of = check.load_point or check.candidate or "the run"
@@ -84,7 +96,7 @@ def stamp_of(
     """Return the stamp of the evidence; a signature comes later."""
     if not any(each.cell is not None for each in places):
         return "ESTIMATE"
-    if plan.rehearsal or summary.rehearsal:
+    if plan.rehearsal or summary.rehearsal or _is_simulated(summary):
         return "REHEARSAL"
     if summary.imported:
         return "IMPORTED"
@@ -94,3 +106,10 @@ def stamp_of(
         for check in checks.checks
     )
     return "EXPLORATORY" if plan.exploratory or thin else "MEASURED"
+
+
+def _is_simulated(summary: Summary) -> bool:
+    """Whether any cell comes from a simulation, whatever the plan says of itself."""
+    return any(
+        cell.basis is Basis.SIMULATION for each in summary.candidates for cell in each.cells
+    )

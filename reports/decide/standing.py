@@ -7,6 +7,7 @@ from typing import Final
 
 from reports.decide.contender import Contender
 from reports.decide.held import held_bracket, held_cell
+from reports.decide.metric import currency_of
 from reports.number_words import amount
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Standing
@@ -26,6 +27,8 @@ _BEST_FIRST: Final[tuple[Standing, ...]] = (
     "misses",
     "not measured",
 )
+
+_CEILING_CURRENCY: Final = "USD"  # the ceiling's own; amounts are never converted
 
 Stood = tuple[Standing, str]
 
@@ -123,7 +126,7 @@ def clauses_of(
 
 def _cost(cell: CellSummary, facts: CandidateFacts, ceiling: float) -> ClauseVerdict:
     number = cell.measures.get("usd_per_1m_compliant")
-    if number is None or facts.price is None:
+    if number is None or currency_of(facts) != _CEILING_CURRENCY:
         return "inconclusive"
     if number.high is not None and number.high <= ceiling:
         return "holds"
@@ -190,7 +193,12 @@ def _clause_words(cell: CellSummary, names: Sequence[str]) -> str:
 def _one(cell: CellSummary, name: str) -> str:
     if name == "cost":
         cost = cell.measures.get("usd_per_1m_compliant")
-        return "cost unknown" if cost is None else f"cost {amount(cost.value, cost.unit)}"
+        if cost is None:
+            return "cost unknown"
+        words = f"cost {amount(cost.value, cost.unit)}"
+        if cost.unit.partition("/")[0] == _CEILING_CURRENCY:
+            return words
+        return f"{words} (its ceiling is in {_CEILING_CURRENCY}, and nothing is converted)"
     clause = cell.clauses[name]
     number, is_floor = clause.number, name in ("goodput", "throughput")
     seen = amount(number.value, number.unit) if number.value is not None else number.note

@@ -23,6 +23,9 @@ def first_steps(everybody: Sequence[Contender], pool: Sequence[Contender]) -> li
         found = [each for each in everybody if each.standing == standing]
         if found:
             rules.append(f"Leaves as {standing}: {names_of(found)}.")
+    dummies = [each for each in everybody if each.facts.is_dummy and each.cell is not None]
+    if dummies:
+        rules.append(f"Measured on dummy weights, which show speed alone: {names_of(dummies)}.")
     if pool:
         rules.append(f"Proven to hold every clause of the contract: {names_of(pool)}.")
     return rules
@@ -56,13 +59,19 @@ def contest_steps(found: Contest, entries: dict[str, Entry], plan: RunPlan) -> l
     if found.shown:
         return [*rules, f"Every comparison is clear: {found.best} is better."]
     rules.append(f"Not shown to be worse than {found.best}: {listed(found.tied[1:])}.")
-    rules.append(
-        f"The incumbent {plan.incumbent} takes a tie."
-        if plan.incumbent == found.winner
-        else f"{found.winner} takes the tie: fewer devices, then the lower hourly price, then "
-        "the name."
-    )
+    words = tie_words(found.winner, plan)
+    rules.append(f"{words[0].upper()}{words[1:]}.")
     return rules
+
+
+def tie_words(winner: str, plan: RunPlan) -> str:
+    """Return whom a tie goes to, and by which rule: a choice, not a finding."""
+    rule = (
+        "it is the incumbent"
+        if winner == plan.incumbent
+        else "fewer devices, then the lower hourly price, then the name"
+    )
+    return f"a tie, taken by rule for {winner} ({rule})"
 
 
 def names_of(found: Sequence[Contender]) -> str:

@@ -25,6 +25,7 @@ from reports.decide.steps import (
     listed,
     metric_steps,
     names_of,
+    tie_words,
 )
 from reports.number_words import amount
 from reports.run.decision_file import Comparison, Outcome
@@ -131,7 +132,9 @@ def _by_load(
         held = entries_of(pool, metric, at_held=True)
         if _contradict(found, other, entries, held):
             return _depends(found, other, entries, rule)
-    return _concluded(found, entries, rule, ranked_by=f"{metric.words} at the contract's load")
+    return _concluded(
+        plan, found, entries, rule, ranked_by=f"{metric.words} at the contract's load"
+    )
 
 
 def _at_held(
@@ -203,7 +206,12 @@ def _crossover(ours: Contender, theirs: Contender) -> float | None:
 
 
 def _concluded(
-    found: Contest, entries: dict[str, Entry], rule: list[str], *, ranked_by: str
+    plan: RunPlan,
+    found: Contest,
+    entries: dict[str, Entry],
+    rule: list[str],
+    *,
+    ranked_by: str,
 ) -> Verdict:
     """Chosen where the winner is shown to be the best; else a tie and its choice."""
     winner = entries[found.winner].contender
@@ -230,8 +238,8 @@ def _concluded(
         outcome="no difference shown",
         tie_break=winner.name,
         sentence=(
-            f"No difference is shown between {listed(found.tied)} in {found.metric.words}; the "
-            f"rule for ties names {winner.name}."
+            f"No difference is shown between {listed(found.tied)} in {found.metric.words}: "
+            f"{tie_words(winner.name, plan)}."
         ),
         because=(_holds(winner), *_gaps(rows, found.metric)),
         rule=tuple(rule),
@@ -348,8 +356,8 @@ def _by_demand(
         tie_break=None if shown else winner,
         sentence=f"{winner} {'stays' if kept else 'is chosen'}: {kept or sized}."
         if shown
-        else f"No difference is shown between the fleets of {listed(tied)}; the rule for ties "
-        f"names {winner}.",
+        else f"No difference is shown between the fleets of {listed(tied)}: "
+        f"{tie_words(winner, plan)}.",
         because=(_holds(by_name[winner]), f"{sized}."),
         rule=tuple(rule),
         ranked_by="monthly cost of the fleet for the stated demand",

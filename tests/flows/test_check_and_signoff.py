@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -325,7 +326,8 @@ def test_a_rehearsal_is_not_signed(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "facts", [{"is_moe": True}, {"is_speculative": True}, {"is_dummy": True}]
+    "facts",
+    [{"is_moe": True}, {"is_speculative": True}, {"is_dummy": True, "is_moe": True}],
 )
 def test_random_tokens_and_dummy_weights_are_not_signed_whatever_is_waived(
     tmp_path: Path, facts: dict[str, Any], capsys
@@ -336,20 +338,82 @@ def test_random_tokens_and_dummy_weights_are_not_signed_whatever_is_waived(
     assert "No waiver covers this check" in capsys.readouterr().out
 
 
-def test_a_failed_check_needs_a_waiver_with_a_reason(signable: RunFolder, capsys) -> None:
-    checks = read_run(signable.path).checks
-    (first, *rest) = [each for each in checks.checks if each.waivable]
-    failed = first.model_copy(update={"verdict": "fail"})
-    signable.file(layout.CHECKS).write_text(file_text(Checks(checks=(failed, *rest))))
+def test_a_failed_check_needs_a_waiver_with_a_reason(tmp_path: Path, capsys) -> None:
+    read = {"variable": "max_num_seqs", "asked": "16", "seen": "8", "verdict": "differs"}
+    folder = finished(tmp_path, Made(name="B", price=FRESH, read_back=(read,)))
+    failed = "launch-as-planned/B"
+
+    assert sign(folder) == 7
+    assert f"--waive '{failed}:REASON'" in capsys.readouterr().out
+    assert sign(folder, "--waive", failed) == 2
+    assert sign(folder, "--waive", f"{failed}:TODO") == 7
+    assert sign(folder, "--waive", f"{failed}:seen on all machines, harmless here") == 0
+    rows = {(row.id, row.of): row.verdict for row in checked(folder)}
+    assert rows["evidence", failed] == "waived"
+
+
+def forged_decision(folder: RunFolder) -> None:
+    made = read_run(folder.path).decision
+    forged = made.model_copy(update={"sentence": "B is the best that there is."})
+    folder.file(layout.DECISION).write_text(file_text(forged))
+
+
+def forged_checks(folder: RunFolder) -> None:
+    checks = read_run(folder.path).checks.checks
+    folder.file(layout.CHECKS).write_text(file_text(Checks(checks=checks[1:])))
+
+
+def dearer(folder: RunFolder) -> None:
+    plan = read_run(folder.path).plan
+    (b,) = plan.candidates
+    dear = b.model_copy(update={"price": priced(9.0, date=b.price.date)})
+    folder.file(layout.PLAN).write_text(
+        file_text(plan.model_copy(update={"candidates": (dear,)}))
+    )
+
+
+@pytest.mark.parametrize("forge", [forged_decision, forged_checks, dearer])
+def test_what_does_not_follow_from_the_evidence_is_not_signed_under_a_manifest_made_by_hand(
+    signable: RunFolder, forge: Callable[[RunFolder], None], capsys
+) -> None:
+    forge(signable)
     write_manifest(signable)
 
     assert sign(signable) == 7
-    assert f"--waive '{failed.name}:REASON'" in capsys.readouterr().out
-    assert sign(signable, "--waive", failed.name) == 2
-    assert sign(signable, "--waive", f"{failed.name}:TODO") == 7
-    assert sign(signable, "--waive", f"{failed.name}:seen on all machines, harmless here") == 0
-    rows = {(row.id, row.of): row.verdict for row in checked(signable)}
-    assert rows["evidence", failed.name] == "waived"
+    assert "not what the evidence gives" in capsys.readouterr().out
+    assert not signable.file(layout.SIGNOFF).exists()
+
+
+def test_a_page_that_says_other_than_the_run_is_not_signed(signable: RunFolder, capsys) -> None:
+    page = signable.file(layout.REPORT_HTML)
+    page.write_text(page.read_text().replace("$4.", "$3."))
+
+    assert sign(signable) == 7
+    assert "report.html" in capsys.readouterr().out
+
+
+def test_dummy_weights_are_signed_for_speed_and_everything_says_so(
+    tmp_path: Path, capsys
+) -> None:
+    folder = finished(tmp_path, Made(name="B", price=FRESH, facts={"is_dummy": True}))
+
+    assert sign(folder) == 0
+    signoff = read_signoff(folder)
+    assert signoff is not None
+    assert signoff.scope == "speed"
+    assert runoff(["check", str(folder.path)]) == 0
+    assert "scope speed" in " ".join(capsys.readouterr().out.split())
+    assert "this decides on speed alone" in folder.file(layout.REPORT_HTML).read_text()
+
+
+def test_a_tie_is_signed_and_says_that_it_was_taken_by_rule(tmp_path: Path) -> None:
+    folder = finished(tmp_path, Made(name="B", price=FRESH), Made(name="C", price=FRESH))
+
+    assert sign(folder) == 0
+    signoff = read_signoff(folder)
+    assert signoff is not None
+    assert "a tie, taken by rule for B" in signoff.sentence
+    assert failures(folder) == []
 
 
 @pytest.mark.parametrize("option", ["--by", "--role", "--statement"])
@@ -473,6 +537,7 @@ def test_a_signature_that_a_killed_signer_left_is_dropped_by_the_next(
 ) -> None:
     assert sign(signable, "--key", str(key)) == 0
     signable.file(layout.SIGNOFF).unlink()
+    assert runoff(["report", str(signable.path)]) == 0
 
     assert sign(signable, "--key", str(key)) == 0
     assert len(blocks(signable.file("signoff.json.sig").read_bytes())) == 1

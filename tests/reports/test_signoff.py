@@ -121,6 +121,45 @@ def test_what_no_waiver_covers_refuses(changes: dict[str, Any], rule: str) -> No
     assert rule in {each.rule for each in refusals(evidence(**changes), waivers, NOW.date())}
 
 
+TIE = decision(chosen=None, tie_break="B", outcome="no difference shown")
+
+
+def test_a_tie_is_signed_for_whom_the_rule_names() -> None:
+    made = signed(of=evidence(decision=TIE))
+
+    assert made.chosen == "B"
+    assert any("vllm 0.6.3" in said for said in made.rerun_when)
+
+
+@pytest.mark.parametrize(
+    "outcome", ["depends on demand", "inconclusive", "none complies", "nothing measured"]
+)
+def test_an_open_outcome_is_not_signed_whatever_name_stands_in_it(outcome: Any) -> None:
+    for name in ({"chosen": "B"}, {"chosen": None, "tie_break": "B"}):
+        assert rules(decision=decision(outcome=outcome, **name)) == {"outcome"}
+
+
+def test_a_tie_whose_winner_does_not_comply_is_not_signed() -> None:
+    place = Ranked(name="B", rank=1, standing="inconclusive", why="so")
+    tied = TIE.model_copy(update={"ranking": (place, *TIE.ranking[1:])})
+
+    assert rules(decision=tied) == {"outcome"}
+
+
+def test_a_rival_s_price_that_grew_old_decides_no_signoff() -> None:
+    stale = candidate("C", price=price(date="2026-05-24"))
+    of_plan = plan(candidates=(candidate("B"), stale))
+    unranked = tuple(
+        each.model_copy(update={"rank": None, "standing": "misses"})
+        if each.name == "C"
+        else each
+        for each in decision().ranking
+    )
+
+    assert rules(plan=of_plan) == {"price"}
+    assert rules(plan=of_plan, decision=decision(ranking=unranked)) == set()
+
+
 @pytest.mark.parametrize(
     "standing", ["misses", "inconclusive", "needs quality proof", "no valid evidence"]
 )
@@ -317,6 +356,7 @@ def test_a_signoff_holds_on_the_days_after_its_prices_grew_old() -> None:
         ({"scope": "speed and quality"}, "signoff"),
         ({"approvals": (approval(by="TODO"),)}, "by"),
         ({"approvals": (approval(at="soon"),)}, "at"),
+        ({"approvals": (approval(at="2026-08-21T00:00:00+00:00"),)}, "at"),
         ({"approvals": (approval(at="2026-12-01T00:00:00+00:00"),)}, "price"),
     ],
 )

@@ -181,7 +181,7 @@ FAULTS = {
     "price": lambda e: with_facts(e, price=priced(3.67, stated=False, date="2026-01-01")),
     "prompt_lengths": with_problem("prompt length missed"),
     "quality": lambda e: with_quality(e, "misses"),
-    "real_weights": lambda e: with_facts(e, is_dummy=True),
+    "real_weights": lambda e: with_facts(e, is_dummy=True, is_moe=True),
     "request_sums": lambda e: with_cell(e, few_sent),
     "same_client": lambda e: with_plan(
         with_cell_file(e, load_host="elsewhere"), load_from="here"
@@ -246,6 +246,23 @@ def test_too_little_is_no_failure_where_the_campaign_is_exploratory(honest, rule
 
     assert "not applicable" in {check.verdict for check in found}
     assert "fail" not in {check.verdict for check in found}
+
+
+def test_dummy_weights_of_a_dense_model_show_its_speed_where_no_more_is_asked_for(honest):
+    quality = QualityFacts(reference="bfloat16")
+    asked = honest.files.plan.contract.model_copy(update={"quality": quality})
+    dummy = with_facts(honest, is_dummy=True)
+    (fine,) = [check for check in of(dummy, "real_weights") if check.candidate == "B"]
+
+    assert fine.verdict == "pass"
+    assert "speed" in fine.observed
+    for spoilt in (
+        with_plan(dummy, contract=asked),
+        with_facts(dummy, is_moe=True),
+        with_facts(dummy, is_speculative=True),
+    ):
+        (found,) = [check for check in of(spoilt, "real_weights") if check.candidate == "B"]
+        assert (found.verdict, found.waivable) == ("fail", False)
 
 
 def test_experts_on_random_tokens_cannot_stand_for_real_traffic(honest):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from catalog.quantity import Basis
-from reports.run.checks_file import Check
-from reports.run.plan_file import DemandFacts, PriceFacts
-from tests.reports.decide.fields import CONTRACT, Rate, Runner, decided
+from reports.decide import decide
+from reports.run.checks_file import Check, Checks
+from reports.run.plan_file import DemandFacts, PriceFacts, QualityFacts
+from tests.reports.decide.fields import CONTRACT, Rate, Runner, decided, plan_of, summary_of
+from tests.reports.run.builder import NOW
 
 FAST, SLOW = (2000.0, 2020.0, 1990.0), (1000.0, 1010.0, 990.0)
 
@@ -323,10 +325,60 @@ def test_single_comparisons_are_against_the_paper_s_primary_and_corrected():
     assert all(row.p_adjusted >= row.p for row in rows)
 
 
-def test_dummy_weights_cannot_be_signed():
+def test_dummy_weights_decide_on_speed_alone_and_say_so():
     found = decided([Runner(name="a", facts={"is_dummy": True})])
 
-    assert any("dummies" in reason for reason in found.of("a").unsignable)
+    assert found.of("a").unsignable == ()
+    assert found.blockers == ()
+    assert found.because[-1] == "a ran on dummy weights: this decides on speed alone."
+    assert any("dummy weights" in step for step in found.rule)
+
+
+@pytest.mark.parametrize("kind", ["is_moe", "is_speculative"])
+def test_dummy_weights_of_experts_or_drafts_cannot_be_signed(kind):
+    found = decided([Runner(name="a", facts={"is_dummy": True, kind: True})])
+
+    assert any("dummy weights" in reason for reason in found.of("a").unsignable)
+    assert set(found.of("a").unsignable) <= set(found.blockers)
+
+
+def test_dummy_weights_cannot_be_signed_where_quality_is_asked_for():
+    asked = CONTRACT.model_copy(update={"quality": QualityFacts(reference="bfloat16")})
+    found = decided(
+        [Runner(name="a", quality="holds", facts={"is_dummy": True})], contract=asked
+    )
+
+    assert any("asks for quality" in reason for reason in found.of("a").unsignable)
+
+
+def test_a_tie_says_by_which_rule_it_was_taken_and_is_no_blocker():
+    tie = [Runner(name="a"), Runner(name="b", tokens=(1005.0, 995.0, 1002.0))]
+    by_rule, incumbent = decided(tie), decided(tie, incumbent="b")
+
+    assert "a tie, taken by rule for a (fewer devices" in by_rule.sentence
+    assert "a tie, taken by rule for b (it is the incumbent)" in incumbent.sentence
+    assert by_rule.blockers == incumbent.blockers == ()
+
+
+def test_a_ceiling_in_dollars_says_nothing_of_a_price_in_euros():
+    ceiling = CONTRACT.model_copy(update={"cost_ceiling_usd_per_1m": 6.0})
+    found = decided([Runner(name="a", price=priced(unit="EUR/h"))], contract=ceiling)
+
+    assert found.of("a").clauses["cost"] == "inconclusive"
+    assert "nothing is converted" in found.of("a").why
+
+
+def test_cells_of_a_simulation_make_a_rehearsal_whatever_the_plan_says():
+    runners = [Runner(name="a")]
+    plan = plan_of(runners)
+    summary = summary_of(plan, runners)
+    (one,) = summary.candidates
+    cells = tuple(c.model_copy(update={"basis": Basis.SIMULATION}) for c in one.cells)
+    simulated = summary.model_copy(
+        update={"candidates": (one.model_copy(update={"cells": cells}),)}
+    )
+
+    assert decide(plan, simulated, Checks(checks=()), NOW).stamp == "REHEARSAL"
 
 
 @pytest.mark.parametrize(
