@@ -21,6 +21,7 @@ REQUESTS: Final = 20  # three launches of them are the least from which anything
 WARMUP: Final = 2  # at least
 REPLICATIONS: Final = 3
 _SETTINGS: Final = "settings.json"
+_STEP_TOKENS: Final = 2048
 _BLOCK_TOKENS: Final = 16
 _MOST_BLOCKS: Final = 1_000_000
 _LIKE: Final = {"vllm_cpu": "vllm", "openvino": "vllm"}
@@ -84,8 +85,9 @@ def simulated(
     settings = _settings(runtime, case)
 
     def finished(plan: LaunchPlan) -> LaunchPlan:
-        rendered = json.loads(plan.files[_SETTINGS])
-        text = json.dumps(overlaid(settings, rendered), indent=1, sort_keys=True) + "\n"
+        stated = overlaid(settings, json.loads(plan.files[_SETTINGS]))
+        laid = overlaid({"engine": {"token_budget": _budget(stated["engine"])}}, stated)
+        text = json.dumps(laid, indent=1, sort_keys=True) + "\n"
         identity = hashlib.sha256((plan.fingerprint + text).encode()).hexdigest()
         return replace(plan, files={**plan.files, _SETTINGS: text}, fingerprint=identity)
 
@@ -114,7 +116,7 @@ def step_model(case: Case | Unmodelled) -> StepModel | None:
 
 def _settings(runtime: str | None, case: Case | Unmodelled) -> Mapping[str, Any]:
     """Settings of the engine beside its controlled variables."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"engine": {}}
     dialect = _LIKE.get(runtime or "", runtime)
     if dialect in get_args(Dialect):
         manners = like(cast("Dialect", dialect))
@@ -124,6 +126,15 @@ def _settings(runtime: str | None, case: Case | Unmodelled) -> Mapping[str, Any]
         settings["steps"] = asdict(model)
     blocks = None if isinstance(case, Unmodelled) else _kv_blocks(case.placement)
     return settings if blocks is None else {**settings, "engine": {"kv_blocks": blocks}}
+
+
+def _budget(engine: Mapping[str, Any]) -> int:
+    """Tokens of a step where nobody states them: vLLM's, and room for a full batch.
+
+    A larger one prefills whole waves of equal requests together, wave after wave.
+    """
+    batch = engine.get("max_num_seqs", 0) * engine.get("tokens_per_step", 1)
+    return max(_STEP_TOKENS, int(batch))
 
 
 def _kv_blocks(place: Placement) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,24 @@ def test_the_engine_gets_its_physics_under_the_settings_that_its_plan_renders(ca
     assert settings["steps"]["decode_base_ms"] == step_model(cases["B"]).decode_base_ms
     assert settings["lifecycle"] == {"while_loading": "refuse"}
     assert settings["engine"]["max_model_len"] == 8192
+    assert settings["engine"]["token_budget"] == 2048
     assert settings["model"] == plan.served_model
     assert finished.fingerprint != plan.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("stated", "budget"),
+    [({"token_budget": 512}, 512), ({"max_num_seqs": 4096}, 4096), ({"max_num_seqs": 8}, 2048)],
+)
+def test_a_step_takes_what_is_stated_or_room_for_a_full_batch(cases, stated, budget):
+    campaign, catalog = rehearsed(load_campaign(CANONICAL)), load_catalog()
+    plan = launch_of(request_of(campaign, campaign.candidates[1], catalog))
+    rendered = {**json.loads(plan.files["settings.json"]), "engine": stated}
+    changed = replace(plan, files={**plan.files, "settings.json": json.dumps(rendered)})
+
+    settings = json.loads(simulated("vllm", cases["B"])(changed).files["settings.json"])
+
+    assert settings["engine"]["token_budget"] == budget
 
 
 def test_a_machine_that_the_catalog_does_not_know_has_no_physics():
