@@ -16,7 +16,7 @@ from flows.signing import read_signoff
 from reports.errors import ReportsError
 from reports.interop import writer
 from reports.interop.foreign import OwnCell
-from reports.manifest import manifest_sha256
+from reports.manifest import manifest_sha256, verify
 from reports.records import read_records
 from reports.run.plan_file import CandidateFacts
 from reports.run.read import Measured, Run
@@ -29,7 +29,8 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
     Raises
     ------
     EvidenceError
-        Where nobody is chosen and no candidate is named, or a simulation was launched.
+        Where nobody is chosen and no candidate is named, a simulation was launched, or the
+        run is not what its manifest says.
     UsageError
         For a candidate without a launch, or a file that exists.
     """
@@ -43,6 +44,7 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
         raise EvidenceError(
             facts.name, "it was a simulated engine that was launched", "Measure the real one"
         )
+    refuse_changed(run)
     documents = list(_launch_documents(run, facts.name))
     made = deployed(
         way,
@@ -64,8 +66,19 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
     return paths
 
 
+def refuse_changed(run: Run) -> None:
+    """Raise EvidenceError for a run that is not what its manifest says."""
+    found = verify(run.folder)
+    if found:
+        raise EvidenceError(
+            str(run.folder.path / found[0].path),
+            f"it is {found[0].kind}: {found[0].seen}",
+            "What is handed on names the manifest, so it must fit: see runoff check",
+        )
+
+
 def _candidate(run: Run, named: str | None) -> CandidateFacts:
-    name = named or run.decision.chosen
+    name = named or run.decision.winner  # of a tie it is whom the rule names
     if name is None:
         raise EvidenceError(
             str(run.folder.path),
@@ -84,7 +97,7 @@ def _candidate(run: Run, named: str | None) -> CandidateFacts:
 def _evidence(run: Run) -> str:
     manifest = manifest_sha256(run.folder)
     signoff = read_signoff(run.folder)
-    is_signed = signoff is not None and signoff.manifest_sha256 == manifest
+    is_signed = signoff is not None and signoff.approves(run.decision, manifest)
     signed = "signed" if is_signed else f"{run.decision.stamp}, not signed"
     return f"run {run.plan.campaign}/{run.plan.run} ({signed}), manifest {manifest}"
 

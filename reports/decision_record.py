@@ -18,7 +18,7 @@ def decision_record(
     plan: RunPlan, decision: Decision, signoff: Signoff | None, manifest_sha256: str
 ) -> str:
     """The record; it is accepted where somebody has approved exactly this manifest."""
-    is_signed = signoff is not None and signoff.manifest_sha256 == manifest_sha256
+    is_signed = signoff is not None and signoff.approves(decision, manifest_sha256)
     until = valid_until(plan, decision)
     approvals = signoff.approvals if signoff is not None and is_signed else ()
     context: dict[str, Any] = {

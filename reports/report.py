@@ -52,8 +52,7 @@ class Report:
     @property
     def is_signed(self) -> bool:
         """Whether the approval is of exactly this manifest, and of a run that can have one."""
-        approved = self.signoff.manifest_sha256 if self.signoff is not None else None
-        return approved == self.manifest and self.decision.stamp == "MEASURED"
+        return self.signoff is not None and self.signoff.approves(self.decision, self.manifest)
 
     @property
     def places(self) -> tuple[Ranked, ...]:

@@ -86,8 +86,10 @@ def _write_csv(run: Run, folder: Path) -> None:
 
 
 def _record(run: Run) -> str:
+    from flows.handing_on import refuse_changed  # noqa: PLC0415 - help starts without it
     from flows.signing import read_signoff  # noqa: PLC0415 - help starts without it
 
+    refuse_changed(run)
     return record.decision_record(
         run.plan, run.decision, read_signoff(run.folder), manifest_sha256(run.folder)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from reports.run.decision_file import Stamp
+from reports.run.decision_file import Decision, Stamp
 from reports.run.number import Frozen
 
 FORMAT = 1
@@ -63,6 +63,15 @@ class Signoff(Frozen):
     def up_to(self, count: int) -> Signoff:
         """The file as it was when that many had approved."""
         return self.model_copy(update={"approvals": self.approvals[:count]})
+
+    def approves(self, decision: Decision, manifest_sha256: str) -> bool:
+        """Whether somebody has approved exactly this manifest, for this measured decision."""
+        return (
+            bool(self.approvals)
+            and self.manifest_sha256 == manifest_sha256
+            and self.evidence == decision.stamp == "MEASURED"
+            and (self.chosen, self.sentence) == (decision.winner, decision.sentence)
+        )
 
     @property
     def waivers(self) -> tuple[Waiver, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +16,13 @@ from catalog.load import load_campaign, load_catalog
 from flows.cli import run as runoff
 from flows.launch_plans import planned
 from reports.conclude import conclude
-from reports.manifest import manifest_sha256
+from reports.manifest import manifest_sha256, write_manifest
 from reports.records import read_records
 from reports.render import render_run
+from reports.run import layout
 from reports.run.layout import RunFolder
-from reports.run.read import read_run
+from reports.run.read import file_text, read_run
+from reports.run.signoff_file import Approval, Signoff
 from tests.reports.run.builder import NOW, QUICK, B, C, Made, build_run
 
 CAMPAIGN = """
@@ -119,6 +122,58 @@ def test_a_simulated_engine_is_not_deployed(run: RunFolder, tmp_path: Path, caps
     assert export(folder, *options) == 7
     assert "a simulated engine" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_has_changed_is_not_handed_on_under_its_manifest(
+    run: RunFolder, tmp_path: Path, capsys
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(run.path, folder.path)
+    plan = folder.file(layout.PLAN)
+    plan.write_text(plan.read_text().replace("8000", "9000"))
+
+    assert export(folder, "--launch", "compose", "--out", str(tmp_path / "out")) == 7
+    assert export(folder, "--decision-record", str(tmp_path / "record.md")) == 7
+    assert capsys.readouterr().err.count("plan.json") == 2
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "record.md").exists()
+
+
+@pytest.mark.parametrize("approvals", [(), ({"by": "Eve", "role": "x", "statement": "y"},)])
+def test_a_signoff_made_by_hand_makes_no_exploratory_run_a_signed_one(
+    run: RunFolder, tmp_path: Path, approvals: tuple[dict[str, str], ...]
+) -> None:
+    """Two launches: EXPLORATORY. ``check`` tells of the forgery; no page repeats it."""
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(run.path, folder.path)
+    decision = read_run(folder.path).decision
+    forged = Signoff(
+        evidence="MEASURED", manifest_sha256=manifest_sha256(folder), campaign="canonical",
+        run="20260822-120000", chosen=str(decision.winner), sentence=decision.sentence,
+        scope="speed", valid_until=None, rerun_when=(),
+        approvals=tuple(Approval(**each, at=NOW.isoformat()) for each in approvals),
+    )  # fmt: skip
+    folder.file(layout.SIGNOFF).write_text(file_text(forged))
+
+    assert export(folder, "--launch", "compose", "--out", str(tmp_path)) == 0
+    assert export(folder, "--decision-record", str(tmp_path / "record.md")) == 0
+    assert "not signed" in (tmp_path / "compose.yaml").read_text()
+    assert "proposed: not signed" in (tmp_path / "record.md").read_text()
+    assert runoff(["report", str(folder.path)]) == 0
+    assert ">SIGNED<" not in folder.file(layout.REPORT_HTML).read_text()
+
+
+def test_of_a_tie_the_launch_is_that_of_whom_the_rule_names(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    launch = read_run(run.path).plan.candidate("B").launch
+    twins = [Made(name=name, facts={"launch": launch}) for name in ("B", "C")]
+    folder = build_run(tmp_path, twins, replications=2, **QUICK)
+    conclude(folder, now=NOW)
+    write_manifest(folder)
+
+    assert read_run(folder.path).decision.outcome == "no difference shown"
+    assert export(folder, "--launch", "systemd", "--out", str(tmp_path / "out")) == 0
 
 
 def test_the_tables_are_written_as_csv_with_units_in_their_headings(
