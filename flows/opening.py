@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Final
 
+from flows.clouds import findings_before
 from flows.errors import InfrastructureError, RunoffError, UsageError
 from flows.launching import as_rendered
 from flows.preflight import Finding, preflight, real_probes
+from flows.provision import site_of
 from flows.system.here import facts_here
 from flows.underway import Underway, utc_now
+
+_AWAY: Final = ("ssh", "cloud")
 
 
 def check(work: Underway) -> int:
@@ -37,7 +42,14 @@ def findings_of(work: Underway) -> tuple[Finding, ...]:
     probes = real_probes(work.around.environment, facts_here("local", utc_now()))
     if work.plan.rehearsal:
         probes = dataclasses.replace(probes, load=lambda: None)
-    return preflight(work.asked.question, probes)
+        return preflight(work.asked.question, probes)
+    away = [
+        work.candidate(each.name)
+        for each in work.plan.candidates
+        if each.measured and each.host_class in _AWAY
+    ]
+    found = preflight(work.asked.question, probes)
+    return (*found, *(findings_before(site_of(work), away) if away else ()))
 
 
 def refusal(blocking: Sequence[Finding]) -> RunoffError:

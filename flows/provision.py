@@ -57,7 +57,7 @@ def acquire(work: Underway, host: str) -> Machine | None:
         costs = host_of(work.plan, host)
         work.spending.rent(host, costs.usd_per_hour, costs.billing, time.monotonic())
     held.machine = driver.ready(machine, work.record)
-    held.host = _entered(work, held)
+    held.host = _entered(work, host, held)
     held.facts = held.host.facts(host)
     return held.machine
 
@@ -120,13 +120,18 @@ def give_back(work: Underway, host: str) -> None:
     work.spending.give_back(host, time.monotonic())
 
 
-def _entered(work: Underway, held: Held) -> CampaignHost:
+def _entered(work: Underway, name: str, held: Held) -> CampaignHost:
     if held.machine.is_local:
         return LocalHost()
     from flows.hosts.there import FarHost  # noqa: PLC0415 - paramiko takes a while to import
     from flows.remote.entering import entered  # noqa: PLC0415
 
-    host = entered(held.driver, held.machine)
+    host = entered(
+        held.driver,
+        held.machine,
+        environment=work.around.environment,
+        tell=site_of(work, name).waiting,
+    )
     words = held.machine.noted.get("heartbeat")
     far = FarHost(host, is_own=held.machine.driver != SSH_HOSTS)
     if words is not None:

@@ -144,8 +144,8 @@ def _order(work: Underway, host: str) -> dict[str, Any]:
 
 def _noted(machine: Machine) -> dict[str, Any]:
     """What its driver saw when it got it, the price at that moment with it."""
-    told: dict[str, Any] = {f"rented.{name}": text for name, text in machine.noted.items()}
+    told: dict[str, Any] = {f"machine.{name}": text for name, text in machine.noted.items()}
     if machine.price is not None and not machine.is_local:
         price = machine.price
-        told["rented.price"] = f"{price.value:g} {price.unit} ({price.basis}, {price.source})"
+        told["machine.price"] = f"{price.value:g} {price.unit} ({price.basis}, {price.source})"
     return told
