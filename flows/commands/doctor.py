@@ -23,6 +23,7 @@ from flows.doctor.view import bandwidth_line, campaign_table, machine_table
 from flows.errors import ExitCode, Finished, UsageError
 from flows.home import state_folder
 from flows.preflight import real_probes
+from flows.store.places import store_place
 from flows.system.here import facts_here
 
 _AWS: Final = "aws"
@@ -77,7 +78,8 @@ def command(
     probes = real_probes(os.environ, facts_here("local", now))
     load = probes.load()  # before anything of ours disturbs it
     probes = replace(probes, load=lambda: load)
-    store = Path(stated.store if stated is not None else "runs")
+    stated_store = stated.store if stated is not None else "runs"
+    store = store_place(stated_store, state_folder(os.environ), os.environ).root
     found = examined(probes, real_tools(os.environ), engines(folders), load, store)
     if campaign is not None and stated is not None:
         with located(campaign):

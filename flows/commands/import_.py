@@ -11,6 +11,7 @@ import typer
 
 from catalog.load import load_campaign, load_catalog, located
 from flows.errors import UsageError
+from flows.store.places import S3
 from reports.interop import tools
 
 
@@ -48,6 +49,8 @@ def command(
     now = dt.datetime.now(dt.UTC)
     stated = load_campaign(campaign)
     folders = tuple(catalog or ())
+    if store is None and stated.store.startswith(S3):
+        raise UsageError(stated.store, "results are imported into a folder", "Give --store DIR")
     with located(campaign):
         folder = import_run(
             files,

@@ -23,6 +23,10 @@ from reports.run.layout import CellName, RunFolder
 Clock = Callable[[], dt.datetime]
 
 
+def _nobody() -> None:
+    """Called where nobody follows the run."""
+
+
 def _utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
@@ -38,6 +42,7 @@ class Store:
         self.folder = RunFolder(path)
         self._now = now
         self._lock = _locked(path)
+        self._tell: Callable[[], None] = _nobody
         self._ledger = Ledger(self.folder.file(layout.LEDGER))
 
     @classmethod
@@ -117,6 +122,11 @@ class Store:
         with told(self.folder.cell(cell)):
             keep_files(self.folder, cell, replication, partial, file)
             shutil.rmtree(partial)
+        self._tell()
+
+    def tell(self, somebody: Callable[[], None]) -> None:
+        """Call ``somebody`` after each replication that is kept, in the keeping thread."""
+        self._tell = somebody
 
     def discard_partials(self) -> tuple[str, ...]:
         """Remove what an earlier writer left half; its names, as ``<cell>/<replication>``."""

@@ -1,0 +1,63 @@
+"""Where a campaign's ``store`` is: a folder here, or a bucket with a folder here before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from flows.s3 import Bucket, S3Place
+from flows.store.mirror import Mirror, Objects, newest_run
+from flows.store.runs import LATEST, runs_of
+from reports.run.layout import RunFolder
+
+S3: Final = "s3://"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorePlace:
+    """``root`` is where runs are written; ``bucket`` where they are copied to, if anywhere."""
+
+    root: Path
+    bucket: S3Place | None = None
+    objects: Objects | None = None
+
+    @property
+    def name(self) -> str:
+        """The place as the campaign file states it."""
+        return str(self.root) if self.bucket is None else self.bucket.url
+
+    def mirror(self, campaign: str, run: str) -> Mirror | None:
+        """What copies a run; None where runs stay here."""
+        if self.bucket is None or self.objects is None:
+            return None
+        folder = RunFolder(self.root / campaign / run)
+        return Mirror(folder, self.objects, self.bucket.key(campaign, run))
+
+    def bring(self, campaign: str, wanted: str) -> str:
+        """Fetch the run that a ``--resume`` means if its copy is further; the run's name."""
+        if self.bucket is None or self.objects is None:
+            return wanted
+        run = wanted
+        if wanted == LATEST:
+            here = runs_of(self.root, campaign)
+            there = newest_run(self.objects, self.bucket.key(campaign))
+            run = max(
+                [path.name for path in here[-1:]] + ([there] if there else []), default=""
+            )
+        mirror = self.mirror(campaign, run) if run and "/" not in run else None
+        if mirror is not None:
+            mirror.fetch()
+        return run or wanted
+
+
+def store_place(stated: str, state: Path, environment: Mapping[str, str]) -> StorePlace:
+    """The place of a campaign's ``store``; UsageError for one that names no bucket."""
+    if not stated.startswith(S3):
+        return StorePlace(root=Path(stated))
+    place = S3Place.of(stated)
+    root = state / "stores" / place.bucket
+    if place.prefix:
+        root /= place.prefix
+    return StorePlace(root=root, bucket=place, objects=Bucket(place.bucket, environment))
