@@ -10,6 +10,7 @@ from typing import Final
 from flows.budget import times
 from flows.budget.billing import HOUR_S, MONTH_H, Billing, billing_of
 from flows.budget.times import Range, added
+from flows.matrix.amounts import SEARCH
 from flows.matrix.points import above_a_miss, closed_point
 from flows.search import MOST_LEVELS
 from reports.run.plan_file import CandidateFacts, EstimateItem, LoadPoint, RunPlan, Visit
@@ -169,7 +170,9 @@ def _search(plan: RunPlan, candidate: CandidateFacts) -> Range:
     """A launch of its own with some levels, then both proof points in every replication."""
     level = closed_point(plan.contract.concurrency or 1)
     warm_up, one = times.warm_up(plan, candidate, level), times.cell(plan, candidate, level)
-    searched = Range(2 * (warm_up.low + one.low), MOST_LEVELS * (warm_up.high + one.high))
+    looked_at = level.model_copy(update={"name": f"{SEARCH}{level.name}"})
+    tried = times.cell(plan, candidate, looked_at)
+    searched = Range(2 * (warm_up.low + tried.low), MOST_LEVELS * (warm_up.high + tried.high))
     least_s = plan.matrix.decision_duration_s or plan.matrix.duration_s or 0.0
     proof = Range(max(one.low, least_s), max(one.high, least_s))
     points = plan.matrix.replications * times.PROOF_POINTS

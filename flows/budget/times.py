@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from flows.matrix.amounts import duration_s, goal_rate_per_s
+from flows.matrix.amounts import duration_s, goal_rate_per_s, timed_requests
 from reports.run.plan_file import CandidateFacts, ContractFacts, LoadPoint, MatrixFacts, RunPlan
 
 _MEAN_UNKNOWN: Final = 128.0  # tokens, where a plan does not say
@@ -98,7 +98,8 @@ def cell(plan: RunPlan, candidate: CandidateFacts, point: LoadPoint) -> Range:
     least_s = duration_s(plan, point)
     if least_s is not None:
         return Range(least_s, least_s + request(plan, candidate).high) + Range.of(_SETTLING_S)
-    return _requests(plan, candidate, point, plan.matrix.requests) + Range.of(_SETTLING_S)
+    count = timed_requests(plan, point)
+    return _requests(plan, candidate, point, count) + Range.of(_SETTLING_S)
 
 
 def request(plan: RunPlan, candidate: CandidateFacts) -> Range:

@@ -6,6 +6,7 @@ from flows.matrix.amounts import (
     duration_s,
     least_requests,
     matrix_facts,
+    timed_requests,
 )
 from flows.matrix.identity import cell_identity, cell_name, cell_seed
 from flows.matrix.order import visits
@@ -35,5 +36,6 @@ __all__ = [
     "load_points",
     "matrix_facts",
     "poisson_point",
+    "timed_requests",
     "visits",
 ]

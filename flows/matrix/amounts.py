@@ -15,6 +15,8 @@ DECISION_S: Final = 600.0
 LEAST_REPLICATIONS: Final = 3
 SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
 _S_PER_H: Final = 3600.0
+_ERROR: Final = 0.05  # of a limit's confidence
+_MOST_SHARE: Final = 0.99  # no search is made longer for more
 _SIGMAS: Final = 4.0  # of a Poisson count, by which it may fall behind its mean
 
 
@@ -88,13 +90,16 @@ def duration_s(plan: RunPlan, point: LoadPoint) -> float | None:
 def decides(plan: RunPlan, point: LoadPoint) -> bool:
     """Whether a decision rests on cells of this load.
 
-    It does on the contract's own, on every level of an offline contract, and on those that
-    prove what a search has found.
+    It does on the contract's own, on every level of an offline contract, on those that prove
+    what a search has found, and on every rate where a demand is to be met: the highest that
+    holds sizes the fleet.
     """
     matrix = plan.matrix
     if point.name.startswith(SEARCH):
         return False
     if point not in matrix.load_points:
+        return True
+    if point.is_open and plan.contract.demand is not None:
         return True
     if matrix.decision_point is None:
         return not point.is_open
@@ -112,6 +117,19 @@ def least_requests(plan: RunPlan, point: LoadPoint) -> int:
     within_s = _within_limits_s(plan.contract)
     streams = point.concurrency or 1
     return requests if within_s is None else max(requests, int(streams * least_s / within_s))
+
+
+def timed_requests(plan: RunPlan, point: LoadPoint) -> int:
+    """Timed requests of a cell that ends with them.
+
+    A searched level has twice as many as a limit of the contract's percentile takes: with
+    fewer no level could ever hold, and the search would go down for nothing.
+    """
+    requests, slo = plan.matrix.requests, plan.contract.slo
+    if not point.name.startswith(SEARCH):
+        return requests
+    share = max(slo.percentile / 100, min(slo.goodput or 0.0, _MOST_SHARE))
+    return max(requests, 2 * math.ceil(math.log(_ERROR) / math.log(share)))
 
 
 def goal_rate_per_s(contract: ContractFacts) -> float | None:

@@ -8,9 +8,9 @@ from catalog.schema import Contract
 from flows.bench.endpoint import dialect_of
 from flows.bench.spec import Amount, CellSpec, Content, Load, SharedPrefix, Slo, Target
 from flows.load.plan import Endpoint
-from flows.matrix.amounts import duration_s
+from flows.matrix.amounts import duration_s, timed_requests
 from flows.matrix.identity import cell_name, cell_seed
-from reports.run.plan_file import CandidateFacts, ContractFacts, LoadPoint, MatrixFacts, RunPlan
+from reports.run.plan_file import CandidateFacts, ContractFacts, LoadPoint, RunPlan
 
 
 def cell_spec(
@@ -40,7 +40,7 @@ def cell_spec(
         ),
         load=load,
         content=_content(contract),
-        amount=_amount(plan.matrix, load, duration_s(plan, point)),
+        amount=_amount(plan, load, point),
         slo=_slo(plan.contract),
         replication=replication,
         launch=launch,
@@ -68,8 +68,9 @@ def _content(contract: Contract) -> Content:
     )
 
 
-def _amount(matrix: MatrixFacts, load: Load, seconds: float | None) -> Amount:
+def _amount(plan: RunPlan, load: Load, point: LoadPoint) -> Amount:
     """By time where a least length is asked, else the timed requests and the warm-up's."""
+    matrix, seconds = plan.matrix, duration_s(plan, point)
     by_time = Amount(
         requests=None,
         duration_s=seconds,
@@ -79,7 +80,7 @@ def _amount(matrix: MatrixFacts, load: Load, seconds: float | None) -> Amount:
     if seconds is not None:
         return by_time
     return Amount(
-        requests=matrix.requests + by_time.discarded(load),
+        requests=timed_requests(plan, point) + by_time.discarded(load),
         duration_s=None,
         warmup=matrix.warmup,
         warmup_requests=matrix.warmup_requests,

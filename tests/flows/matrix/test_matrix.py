@@ -24,6 +24,7 @@ from flows.matrix import (
     least_requests,
     load_points,
     poisson_point,
+    timed_requests,
 )
 from flows.search import search_point
 from reports.run.layout import CellName
@@ -232,6 +233,21 @@ def test_rates_that_are_to_be_proven_are_measured_as_long_and_searched_ones_are_
 ) -> None:
     assert duration_s(canonical, poisson_point(7.5)) == 600.0
     assert duration_s(canonical, search_point(7.5)) is None
+
+
+@pytest.mark.parametrize(
+    ("percentile", "requests", "expected"), [(95, 20, 118), (95, 200, 200), (99, 200, 598)]
+)
+def test_a_searched_level_has_requests_enough_to_hold(
+    canonical: RunPlan, percentile: float, requests: int, expected: int
+) -> None:
+    slo = canonical.contract.slo.model_copy(update={"percentile": percentile})
+    contract = canonical.contract.model_copy(update={"slo": slo})
+    matrix = canonical.matrix.model_copy(update={"requests": requests})
+    plan = canonical.model_copy(update={"contract": contract, "matrix": matrix})
+
+    assert timed_requests(plan, search_point(7.5)) == expected
+    assert timed_requests(plan, poisson_point(7.5)) == requests
 
 
 def test_a_slow_cell_lasts_until_its_requests_are_there(tmp_path: Path) -> None:
