@@ -2,42 +2,158 @@
 
 from __future__ import annotations
 
+import base64
+import getpass
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.e2e.campaign.conftest import Folder, alone, folder, home, llama, prefect_url
+from tests.conftest import refuse_or_skip
+from tests.e2e.campaign.conftest import Folder, llama
+from tests.flows.amazon.aws_endpoint import World
 from tests.flows.launch.conftest import VERSIONS
-from tests.flows.remote.conftest import make_host, proxied, ssh_keys
-from tests.flows.remote.hosts import SshHost
+from tests.flows.remote.hosts import SshHost, end_all_below, free_port, missing
 
-__all__ = ["alone", "folder", "home", "make_host", "prefect_url", "proxied", "ssh_keys"]
+__all__ = [
+    *("alone", "ec2", "endpoint", "folder", "home", "make_host", "prefect_url", "proxied"),
+    *("ssh_keys", "world"),
+]
+TOKEN = "hf_this-is-planted-and-must-not-be-found"
+OFFER = "aws/m7i.metal-48xl"
+SUDO = """#!/bin/sh
+# plays an administrator: the machine's root is a folder
+[ "$1" = -n ] && shift
+program=$1
+shift
+RUNOFF_DEAD_MAN={root}/var/lib/runoff exec "{root}$program" "$@"
+"""
 
 
 def far_llama(name: str, **changed: Any) -> dict[str, Any]:
     """llama.cpp's server in this Python, on a machine that has it: nothing is installed."""
     settings = {"programs": {"python": sys.executable}, **changed.pop("settings", {})}
-    return llama(
-        name,
-        **{"version": VERSIONS["embedded"], "settings": settings, "host": "ssh:box", **changed},
-    )
+    stated = {"version": VERSIONS["embedded"], "settings": settings, "host": "ssh:box"}
+    return llama(name, **{**stated, **changed})
 
 
 @pytest.fixture
-def box(make_host: Callable[..., SshHost], folder: Folder) -> Iterator[SshHost]:
+def box(make_host: Callable[..., SshHost], folder: Folder) -> SshHost:
     """A host that the user's OpenSSH configuration knows as ``box``."""
     host = make_host("box")
-    host.client(folder.path)
+    entered_by(folder, host)
+    return host
+
+
+def entered_by(folder: Folder, host: SshHost, **more: str) -> None:
+    """Make a host known to the user as ``box``; what is more replaces how."""
+    host.client(folder.path, **more)
     config = str(folder.path / ".ssh" / "config")
     folder.environment = {**folder.environment, "RUNOFF_SSH_CONFIG": config}
-    yield host
 
 
-def contents(place: Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file below a folder."""
-    for path in place.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            yield path, path.read_bytes()
+@dataclass
+class Rented:
+    """A machine that AWS has started: its first boot is played here, with a real sshd."""
+
+    world: World
+    place: Path
+    port: int = field(default_factory=free_port)
+    host: SshHost | None = None
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def boot(self) -> None:
+        """Wait for a launch and do what cloud-init does with its user data."""
+        while not self.is_over.wait(0.05):
+            asked = [p for p in self.world.parameters("RunInstances") if "DryRun" not in p]
+            if asked and self.world.tokens:
+                self._boot(asked[-1], self.world.parameters("ImportKeyPair")[-1])
+                return
+
+    def _boot(self, asked: dict[str, str], imported: dict[str, str]) -> None:
+        told = yaml.safe_load(base64.b64decode(asked["UserData"]))
+        folder, keys = self.place / "machine", self.place / "keys"
+        for each in (folder, keys, self.place / "bin"):
+            each.mkdir(parents=True, exist_ok=True)
+        private = folder / "host_key"
+        private.write_text(told["ssh_keys"]["ed25519_private"])
+        private.chmod(0o600)
+        (folder / "host_key.pub").write_text(told["ssh_keys"]["ed25519_public"])
+        (keys / "user_key").touch()
+        (keys / "user_key.pub").write_bytes(base64.b64decode(imported["PublicKeyMaterial"]))
+        for file in told["write_files"]:
+            path = folder / "root" / file["path"].lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file["content"])
+            path.chmod(int(file["permissions"], 8))
+        sudo = self.place / "bin" / "sudo"
+        sudo.write_text(SUDO.format(root=folder / "root"))
+        sudo.chmod(0o755)
+        host = SshHost(folder, keys, port=self.port)
+        path = host.config.read_text().replace("PATH=", f"PATH={sudo.parent}:", 1)
+        host.config.write_text(path)
+        host.start()
+        self.host = host
+
+    def number(self, name: str) -> int:
+        """A number that the machine's switch has on its disk."""
+        return int((self.place / "machine/root/var/lib/runoff" / name).read_text())
+
+
+@pytest.fixture
+def rented(world: World, folder: Folder, endpoint: Any, tmp_path: Path) -> Iterator[Rented]:
+    """The next machine that is rented; its public address leads to its sshd here."""
+    if (reason := missing()) is not None:
+        refuse_or_skip(reason)
+    world.answers["GetServiceQuota"] = {"Quota": {"QuotaName": "Standard", "Value": 1000.0}}
+    machine = Rented(world, tmp_path / "aws")
+    config = tmp_path / "ssh_config"
+    config.write_text(f"Host *.*.*.*\n  HostName 127.0.0.1\n  Port {machine.port}\n")
+    folder.environment = {
+        **{k: v for k, v in folder.environment.items() if not k.startswith("AWS_")},
+        "RUNOFF_SSH_CONFIG": str(config),
+        "AWS_ENDPOINT_URL": endpoint.url,
+        "AWS_ACCESS_KEY_ID": "AKIDTEST",
+        "AWS_SECRET_ACCESS_KEY": "the-secret-of-the-test",
+        "AWS_REGION": "us-east-1",
+        "HOME": str(tmp_path),
+        "HF_TOKEN": TOKEN,
+    }
+    boots = threading.Thread(target=machine.boot)
+    boots.start()
+    yield machine
+    machine.is_over.set()
+    boots.join()
+    if machine.host is not None:
+        machine.host.stop()
+        end_all_below(machine.place)
+
+
+def on_aws(folder: Folder, candidate: dict[str, Any], **changed: Any) -> Path:
+    """A campaign on a machine that is rented for it."""
+    del candidate["host"]
+    stated = {"aws": {"caller": "203.0.113.7", "user": getpass.getuser(), "patience": "1 s"}}
+    candidate = {**candidate, "offer": OFFER}
+    return folder.campaign([candidate], **{**stated, "budget": {"usd": 50}, **changed})
+
+
+def found_in(place: Path, secret: str) -> list[str]:
+    """Files below a folder that have the secret in any of their bytes."""
+    return [
+        str(path)
+        for path in place.rglob("*")
+        if path.is_file() and not path.is_symlink() and secret.encode() in path.read_bytes()
+    ]
+
+
+def wait_until(true: Callable[[], object], limit_s: float = 60.0) -> None:
+    until_s = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < until_s, "it did not come"
+        time.sleep(0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.campaign.conftest import descendants_left, events, kept, planned
+from tests.e2e.campaign.conftest import kept, planned
 from tests.e2e.machines.conftest import far_llama
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
