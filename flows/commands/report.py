@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Annotated
 import typer
 
 from flows.errors import EvidenceError
+from flows.home import state_folder
 from flows.run_directory import RunArgument, only_writer, run_at
+from flows.store.places import copy_again
 from reports.manifest import verify
 from reports.render import made_pages, render_pages
 from reports.run import layout
@@ -54,6 +57,9 @@ def command(
         with only_writer(folder):
             written = render_pages(folder)
         sys.stderr.write("".join(f"wrote {path}\n" for path in written.files.values()))
+        copy = copy_again(folder, state_folder(os.environ), os.environ)
+        if copy is not None:
+            sys.stderr.write(f"copied to {copy}\n")
 
 
 def _refuse_changed(folder: RunFolder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,10 @@ import typer
 
 from flows.console import Console
 from flows.errors import ExitCode, Finished, UsageError
+from flows.home import state_folder
 from flows.run_directory import RunArgument, run_at
 from flows.signoff_view import refusal_table, signed_lines, to_json
+from flows.store.places import copy_again
 from reports.run.signoff_file import Approval, Waiver
 from reports.signoff import Refused, parse_waiver
 
@@ -62,6 +65,9 @@ def command(
         Console(sys.stdout).paragraphs(signed_lines(found), indent="")
     if isinstance(found, Refused):
         raise Finished(ExitCode.EVIDENCE)
+    copy = copy_again(folder, state_folder(os.environ), os.environ)
+    if copy is not None:
+        sys.stderr.write(f"copied to {copy}\n")
 
 
 def _waiver(text: str) -> Waiver:

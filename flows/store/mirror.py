@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
@@ -92,13 +92,16 @@ class Mirror:
                 self._place(name, self._get(name))
         return bool(there)
 
-    def _upload(self, names: Iterator[str]) -> None:
-        due = [name for name in names if self._sent.get(name) != self._seen(name)]
+    def _upload(self, names: Iterable[str]) -> None:
+        wanted = tuple(names)
+        due = [name for name in wanted if self._sent.get(name) != self._seen(name)]
         due = [name for name in due if not self._lies_there(name)]
-        if due and layout.MANIFEST in self._there():
+        if layout.MANIFEST in self._there() and set(due) - layout.OUTSIDE_MANIFEST:
             self._objects.delete(self._prefix + layout.MANIFEST)  # it is complete no more
             self._there().discard(layout.MANIFEST)
             self._sent.pop(layout.MANIFEST, None)
+            if layout.MANIFEST in wanted and layout.MANIFEST not in due:
+                due.append(layout.MANIFEST)
         for name in due:
             seen = self._seen(name)
             content = _content(self._folder.path / name)
@@ -120,13 +123,14 @@ class Mirror:
         self._sent[name] = seen
         return True
 
-    def _names(self) -> Iterator[str]:
+    def _names(self) -> tuple[str, ...]:
         """Every file that is whole, in the order in which a copy stays true."""
         root = self._folder.path
         found = {
             path.relative_to(root).as_posix() for path in root.rglob("*") if _is_file(path)
         }
-        return iter(sorted((n for n in found if _is_ours(n) and _is_kept(n, found)), key=_rank))
+        kept = (name for name in found if _is_ours(name) and _is_kept(name, found))
+        return tuple(sorted(kept, key=_rank))
 
     def _there(self) -> set[str]:
         if self._known is None:

@@ -13,6 +13,7 @@ from flows.store.runs import LATEST, runs_of
 from reports.run.layout import RunFolder
 
 S3: Final = "s3://"
+_STORES: Final = "stores"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +53,26 @@ class StorePlace:
         return run or wanted
 
 
+def copy_again(folder: RunFolder, state: Path, environment: Mapping[str, str]) -> str | None:
+    """Copy what is new in a concluded run that lies before a bucket; where to, if to any."""
+    stores, path = (state / _STORES).resolve(), folder.path.resolve()
+    parts = path.relative_to(stores).parts if path.is_relative_to(stores) else ()
+    if len(parts) < 3:
+        return None
+    *place, campaign, run = parts
+    url = S3 + "/".join(place)
+    mirror = store_place(url, state, environment).mirror(campaign, run)
+    if mirror is not None:
+        mirror.complete()
+    return f"{url}/{campaign}/{run}"
+
+
 def store_place(stated: str, state: Path, environment: Mapping[str, str]) -> StorePlace:
     """The place of a campaign's ``store``; UsageError for one that names no bucket."""
     if not stated.startswith(S3):
         return StorePlace(root=Path(stated))
     place = S3Place.of(stated)
-    root = state / "stores" / place.bucket
+    root = state / _STORES / place.bucket
     if place.prefix:
         root /= place.prefix
     return StorePlace(root=root, bucket=place, objects=Bucket(place.bucket, environment))

@@ -13,7 +13,7 @@ import pytest
 from flows.errors import InfrastructureError, UsageError
 from flows.s3 import Bucket, S3Place
 from flows.store import Store
-from flows.store.places import StorePlace, store_place
+from flows.store.places import StorePlace, copy_again, store_place
 from reports.manifest import verify, write_manifest
 from reports.run import layout
 from reports.run.layout import RunFolder
@@ -277,6 +277,41 @@ def test_a_copy_that_goes_on_has_no_manifest_until_it_is_complete_again(
     mirror_of(place, run).follow()
 
     assert "manifest.json" not in names(bucket)
+
+
+def test_a_signoff_reaches_the_copy_and_its_manifest_stays(place, run, bucket, world) -> None:
+    conclude(run)
+    mirror = mirror_of(place, run)
+    mirror.complete()
+    world.seen.clear()
+    run.write(layout.SIGNOFF, "{}\n")
+    mirror.complete()
+
+    assert [method for method, _ in world.seen] == ["PUT"]
+    assert {"signoff.json", "manifest.json"} <= names(bucket)
+
+
+def test_a_manifest_that_had_to_go_comes_back_last(place, run, bucket, world) -> None:
+    conclude(run)
+    mirror = mirror_of(place, run)
+    mirror.complete()
+    world.seen.clear()
+    run.record("resumed")
+    mirror.complete()
+
+    assert [key.rpartition("/")[2] for key in world.puts()] == ["ledger.jsonl", "manifest.json"]
+    assert world.seen[0][0] == "DELETE"
+
+
+def test_a_run_before_a_bucket_is_copied_by_its_folder(
+    place, run, bucket, environment, tmp_path
+) -> None:
+    conclude(run)
+    told = copy_again(run.folder, tmp_path / "state", environment)
+
+    assert told == f"s3://{bucket.name}/team/runs/demo/{run.folder.path.name}"
+    assert "manifest.json" in names(bucket)
+    assert copy_again(RunFolder(tmp_path / "runs" / "a" / "b"), tmp_path, environment) is None
 
 
 def test_a_failed_upload_is_made_up_for_later(place, run, bucket, world, keep) -> None:
