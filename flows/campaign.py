@@ -32,7 +32,7 @@ from flows.host_turns import host_turn
 from flows.interruption import Interrupted
 from flows.measure import Pointer, Serving, measure_replication
 from flows.placing import load_host
-from flows.provision import acquire, describe, release
+from flows.provision import acquire, describe, give_back_early, is_rented, release
 from flows.search import next_rate
 from flows.setting_up import control
 from flows.underway import Underway
@@ -113,6 +113,8 @@ async def _on_host(work: Underway, host: str) -> None:
     except BaseException:
         work.interruption.ask("a fault of runoff's own")  # the others wind down
         raise
+    if is_rented(work, host):
+        await _named(given_back, f"give back {host}", host=host)(host)
 
 
 async def _searched(work: Underway, candidate: str) -> None:
@@ -240,6 +242,12 @@ async def stopped(serving: Serving, visit: Visit, death: RunoffError | None) -> 
     """The server's end."""
     known = death if isinstance(death, LaunchError) else None
     await asyncio.to_thread(visiting.stop, _UNDERWAY.get(), serving, visit, known)
+
+
+@_step
+async def given_back(host: str) -> None:
+    """A rented machine that has nothing more to do, given back before all others."""
+    await asyncio.to_thread(give_back_early, _UNDERWAY.get(), host)
 
 
 @_step

@@ -61,7 +61,7 @@ def compare(
     RunoffError
         Where nothing was begun, or nothing could be concluded.
     """
-    around = surroundings(environment, progress)
+    around = surroundings(environment, progress, keep_on_failure_s=options.keep_on_failure_s)
     # Prefect's server takes seconds to start: it does while the campaign is planned
     with _prefect(around) as ready, taken_up(options, around, ask) as work:
         from flows.campaign import run_campaign  # noqa: PLC0415 - takes a second
@@ -75,7 +75,12 @@ def compare(
     return _outcome(work)
 
 
-def surroundings(environment: Mapping[str, str], progress: Progress) -> Surroundings:
+def surroundings(
+    environment: Mapping[str, str],
+    progress: Progress,
+    *,
+    keep_on_failure_s: float | None = None,
+) -> Surroundings:
     """What a campaign that is started here runs in."""
     return Surroundings(
         environment=environment,
@@ -84,6 +89,7 @@ def surroundings(environment: Mapping[str, str], progress: Progress) -> Surround
         interruption=Interruption(),
         progress=progress,
         has_shared_server=bool(environment.get(API_URL)),
+        keep_on_failure_s=keep_on_failure_s,
     )
 
 

@@ -43,8 +43,9 @@ class Serving:
     """What a visit measures: a server of ours or a service, how it counts, who asks it.
 
     ``plan`` and ``running`` are None for a service. ``place`` is where the load comes from,
-    ``sampling`` what is sampled beside it (None: nothing). ``survey`` is taken once per
-    launch. It is no dataclass: Prefect would look through one at every task.
+    ``sampling`` what is sampled beside it (None: nothing), ``since_s`` the machine's uptime
+    before the launch. ``survey`` is taken once per launch. It is no dataclass: Prefect
+    would look through one at every task.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Serving:
         running: Running | None = None,
         place: Place = HERE,
         sampling: Sampling | None = None,
+        since_s: float | None = None,
     ) -> None:
         self.launch = launch
         self.endpoints = endpoints
@@ -69,6 +71,7 @@ class Serving:
         self.running = running
         self.place = place
         self.sampling = sampling
+        self.since_s = since_s
         self.survey: Survey | None = None
 
     @property

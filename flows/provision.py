@@ -113,11 +113,52 @@ def give_back(work: Underway, host: str) -> None:
     put_back(work, host)
     if held.heartbeat is not None:
         held.heartbeat.end()
+    kept = _kept(work, held)
     if held.host is not None:
         held.host.close()
-    held.driver.release(held.machine, work.record)
+    if not kept:
+        held.driver.release(held.machine, work.record)
     del work.held[host]
     work.spending.give_back(host, time.monotonic())
+    if kept:
+        raise StillBilled(f"host {host!r}", f"{held.machine.id} is kept for a look: {kept}", "")
+
+
+def give_back_early(work: Underway, host: str) -> None:
+    """Give a rented machine back as soon as it has nothing more to do; others stay to the end.
+
+    One that would not go is tried again at the end of the campaign.
+    """
+    try:
+        give_back(work, host)
+    except StillBilled as error:
+        work.still_billed = error
+    except RunoffError as error:
+        work.progress.said(f"note: {error}")
+
+
+def is_rented(work: Underway, host: str) -> bool:
+    """Whether the machine is ours, and costs us money for as long as it is."""
+    held = work.held.get(host)
+    return held is not None and _costs(held)
+
+
+def _costs(held: Held) -> bool:
+    return not held.machine.is_local and held.machine.driver != SSH_HOSTS
+
+
+def _kept(work: Underway, held: Held) -> str:
+    """Until when, and how it is entered, where a machine of a failed launch is to be kept."""
+    seconds, beat = work.around.keep_on_failure_s, held.heartbeat
+    if not seconds or not held.has_failed or beat is None or not _costs(held):
+        return ""
+    if beat.beat(round(seconds)) is not None:
+        return ""  # it would not end by itself
+    until = min(held.machine.expires, utc_now() + dt.timedelta(seconds=seconds))
+    login = held.machine.login
+    way = "" if login is None else f"ssh -i {login.key} {login.user}@{held.machine.address}"
+    work.record("kept", id=held.machine.id, until=until.isoformat(timespec="seconds"))
+    return f"until {until:%H:%M} UTC, then it ends itself ({way})"
 
 
 def _entered(work: Underway, name: str, held: Held) -> CampaignHost:

@@ -54,6 +54,7 @@ class Options:
     include_unlikely: bool = False
     include_unknown: bool = False
     folders: tuple[Path, ...] = ()
+    keep_on_failure_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,16 +231,40 @@ def _resumed(stated: _Stated, options: Options) -> tuple[Store, RunPlan]:
     plan = read_file(path / layout.PLAN, RunPlan)
     if options.budget_usd is not None:
         plan = plan.model_copy(update={"budget_usd": options.budget_usd})
-    if plan.campaign_sha256 != hashlib.sha256(stated.text).hexdigest():
-        raise UsageError(
-            f"--resume {wanted}",
-            f"{options.campaign} is not the file that this run was begun with",
-            f"Resume with {path / layout.CAMPAIGN}, or begin a new run",
-        )
+    _check_same(stated, options, plan, path)
     store = Store.open(path)
     discarded = store.discard_partials()
     store.record("resumed", why=f"half-written: {', '.join(discarded) or 'nothing'}")
     return store, plan
+
+
+def _check_same(stated: _Stated, options: Options, plan: RunPlan, path: Path) -> None:
+    """Return if what was asked is what the run was begun with; a run answers one question."""
+    where = f"--resume {options.resume}"
+    if plan.campaign_sha256 != hashlib.sha256(stated.text).hexdigest():
+        raise UsageError(
+            where,
+            f"{options.campaign} is not the file that this run was begun with",
+            f"Resume with {path / layout.CAMPAIGN}, or begin a new run",
+        )
+    if plan.catalog_digest != catalog_digest((shipped_catalog(), *stated.folders)):
+        raise UsageError(
+            where,
+            "the catalog is not the one that this run was begun with",
+            "Give the same --catalog folders and runoff's same release, or begin a new run",
+        )
+    if options.rehearse and not plan.rehearsal:
+        raise UsageError(where, f"{path.name} is no rehearsal", "Leave --rehearse out")
+    chosen = {
+        "--only": options.only,
+        "--include-unlikely": options.include_unlikely,
+        "--include-unknown": options.include_unknown,
+    }
+    late = [option for option, given in chosen.items() if given]
+    if late:
+        raise UsageError(
+            where, f"{', '.join(late)} came too late: the plan is made", "Begin a new run"
+        )
 
 
 def _weights(stated: _Stated, plan: RunPlan, around: Surroundings) -> dict[str, Checkpoint]:

@@ -71,6 +71,7 @@ class Surroundings:
     """Where runoff's own things lie, what it was started in, who ends it, who is told.
 
     ``has_shared_server``: the user named a Prefect server, which others may use too.
+    ``keep_on_failure_s``: how long a rented machine is kept on which a launch has failed.
     """
 
     environment: Mapping[str, str]
@@ -79,6 +80,7 @@ class Surroundings:
     interruption: Interruption
     progress: Progress
     has_shared_server: bool = False
+    keep_on_failure_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

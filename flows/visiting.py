@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from deploy_templates.plan import LaunchPlan
+from flows.after_failure import began, explain
 from flows.errors import InfrastructureError, LaunchError, RunoffError
 from flows.hosts.host import CampaignHost
 from flows.interruption import Interrupted
@@ -75,10 +76,12 @@ def serve(work: Underway, visit: Visit) -> Serving:
         return _service(work, visit, launch)
     work.record("launching", **_who(visit), launch=launch)
     work.progress.state(visit.candidate, f"launch {_number(visit)} starts")
+    since_s = began(host_of(work, visit))
     try:
-        return _server(work, visit, launch)
+        return _server(work, visit, launch, since_s)
     except RunoffError as error:
         work.record("launch-failed", **_who(visit), launch=launch, why=error.seen)
+        _explain(work, visit, launch, error, since_s)
         work.learn_launch(visit.candidate, error)
         raise
     except Interrupted as why:
@@ -99,6 +102,7 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
         work.record(
             "launch-failed", **_who(visit), launch=serving.launch, died=True, why=death.seen
         )
+        _explain(work, visit, serving.launch, death, serving.since_s)
         work.learn_launch(visit.candidate, death)
     work.record(
         "stopped",
@@ -109,7 +113,14 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
     )
 
 
-def _server(work: Underway, visit: Visit, launch: str) -> Serving:
+def _explain(
+    work: Underway, visit: Visit, launch: str, error: RunoffError, since_s: float | None
+) -> None:
+    for words in explain(work, visit, launch, error.seen, since_s):
+        work.progress.said(f"{visit.candidate}, launch {_number(visit)}: {words}")
+
+
+def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) -> Serving:
     cpus, host = placement(work, visit.candidate), host_of(work, visit)
     folder = work.launch_folder(visit)
     with _given_up(_measurer(work, visit, cpus)) as measurer:
@@ -139,6 +150,7 @@ def _server(work: Underway, visit: Visit, launch: str) -> Serving:
         running=running,
         place=host.load_beside(running, cpus.load or ()),
         sampling=sampling_of(work, visit, plan, cpus),
+        since_s=since_s,
     )
 
 

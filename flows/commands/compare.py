@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.errors import ExitCode, Finished
+from flows.errors import ExitCode, Finished, UsageError
 from flows.unbreakable import reader_may_leave
+
+_MINUTES = re.compile(r"^\s*([\d.]+)\s*m\s*$")
 
 
 def command(
@@ -37,6 +40,13 @@ def command(
     include_unknown: Annotated[
         bool, typer.Option("--include-unknown", help="Measure what the paper cannot judge.")
     ] = False,
+    keep_on_failure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Keep a rented machine for so long where a launch failed, as in 30m.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Decision and summary as JSON on standard output.")
     ] = False,
@@ -70,6 +80,7 @@ def command(
             include_unlikely=include_unlikely,
             include_unknown=include_unknown,
             folders=tuple(catalog or ()),
+            keep_on_failure_s=_seconds(keep_on_failure),
         ),
         os.environ,
         progress_for(sys.stderr, os.environ, utc_now),
@@ -84,3 +95,15 @@ def command(
         show_outcome(outcome, stream)
     code = outcome.exit_code
     raise Finished(ExitCode.DECIDED if code in (allow or ()) else code)
+
+
+def _seconds(text: str | None) -> float | None:
+    """A time in s, also as in 30m; UsageError for what is none."""
+    from catalog.quantity import Dimension, parse  # noqa: PLC0415 - few need it
+
+    if text is None:
+        return None
+    try:
+        return parse(_MINUTES.sub(r"\1 min", text), Dimension.TIME)[0]
+    except ValueError as error:
+        raise UsageError("--keep-on-failure", str(error), "Write it as 30m") from None
