@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reports.errors import ReportsError
+from reports.records import identities
 from reports.run import layout
 from reports.run.host_file import HostFile
 from reports.run.layout import RunFolder
@@ -25,7 +26,8 @@ _SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
 class Replication:
     """One complete replication of a cell: its files' accounts, read.
 
-    ``strays`` are those of its files that are gone or are not what they were when measured.
+    ``strays`` are those of its files that are gone, are not what they were when measured, or
+    say that they are another replication's.
     """
 
     measured: Measured
@@ -104,7 +106,7 @@ def gathered(run: Run) -> Gathered:
     return Gathered(
         plan=run.plan,
         replications=tuple(
-            _replication(measured)
+            _replication(run.plan.run, measured)
             for measured in run.cells
             if not measured.file.load_point.startswith(_SEARCH)
         ),
@@ -119,18 +121,41 @@ def gathered(run: Run) -> Gathered:
     )
 
 
-def _replication(measured: Measured) -> Replication:
+def _replication(run: str, measured: Measured) -> Replication:
+    account, server = _object(measured.client), _object(measured.server)
     return Replication(
         measured=measured,
-        account=_object(measured.client),
-        server=_object(measured.server),
+        account=account,
+        server=server,
         has_telemetry=any("telemetry" in name for name in measured.file.files),
-        strays=tuple(
-            name
-            for name, digest in sorted(measured.file.files.items())
-            if not (path := measured.records.with_name(name)).is_file()
-            or _sha256(path) != digest
-        ),
+        strays=_changed(measured) or _foreign(run, measured, account, server),
+    )
+
+
+def _changed(measured: Measured) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name, digest in sorted(measured.file.files.items())
+        if not (path := measured.records.with_name(name)).is_file() or _sha256(path) != digest
+    )
+
+
+def _foreign(run: str, measured: Measured, *accounts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that say themselves that they were written for another replication."""
+    file = measured.file
+    who = {
+        "run": run,
+        "cell": measured.name.folder,
+        "replication": file.replication,
+        "launch": file.launch,
+    }
+    written = {measured.records.name: identities(measured.records)}
+    for path, account in zip((measured.client, measured.server), accounts, strict=True):
+        written[path.name] = {n: frozenset({account[n]}) for n in who if n in account}
+    return tuple(
+        name
+        for name, found in written.items()
+        if any(values - {who[column]} for column, values in found.items())
     )
 
 

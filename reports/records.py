@@ -45,6 +45,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
 SCHEMA: Final = pa.schema(
     [(name, _TYPES[FIELD_TYPES[name]]) for name in (*ROW_FIELDS, *RAGGED)]
 )
+_IDENTITY: Final = ("run", "cell", "replication", "launch")
 _ROWS_AT_ONCE: Final = 50_000  # what a reader holds decoded and undecoded at a time
 _UPGRADES: dict[int, Callable[[pa.Table], pa.Table]] = {}  # from that version to the next
 
@@ -143,6 +144,26 @@ def read_records(path: Path) -> Records:
     columns = _columns(path, by_name)
     pa.default_memory_pool().release_unused()  # decoding took as much memory as the columns
     return Records(columns=columns, anchor=anchor)
+
+
+def identities(path: Path) -> Mapping[str, frozenset[object]]:
+    """Which runs, cells, replications and launches the requests of a file say they are of.
+
+    Raises
+    ------
+    RecordsError
+        Where the file is no Parquet file, or lacks one of these columns.
+    """
+    try:
+        table = pq.read_table(path, columns=list(_IDENTITY))
+        return {
+            name: frozenset(pc.unique(table.column(name)).to_pylist()) for name in _IDENTITY
+        }
+    except (OSError, pa.ArrowInvalid, KeyError) as error:
+        seen = str(error).splitlines()[0].rstrip(".")
+        raise RecordsError(
+            str(path), f"cannot be read as records: {seen}", "Check that the file is whole."
+        ) from error
 
 
 def _head(path: Path, table: pa.Table) -> tuple[int, Anchor]:

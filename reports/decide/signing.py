@@ -9,6 +9,7 @@ from typing import Final
 from catalog.quantity import Basis
 from reports.checks.rules.price import has_gone_stale
 from reports.checks.rules.real_weights import why_not_dummy
+from reports.decide.amounts import too_thin
 from reports.decide.contender import Contender
 from reports.decide.verdict import Verdict
 from reports.run.checks_file import Check, Checks
@@ -34,8 +35,14 @@ def _reasons(
         yield why
     if price is not None and has_gone_stale(price, today):
         yield f"its price is stale (read on {price.date or 'an unknown day'})"
+    if (thin := too_thin(each, contract)) is not None:
+        yield thin
     if each.facts.parity == "needs quality proof" and each.standing != "complies":
         yield "its precision is not the contract's, and its quality is not measured"
+    yield from _seen_by_checks(each, checks)
+
+
+def _seen_by_checks(each: Contender, checks: Checks) -> Iterator[str]:
     for check in checks.checks:
         if check.candidate != each.name or check.verdict not in ("fail", "unknown"):
             continue
@@ -81,8 +88,8 @@ def _blockers(
         if each.name == verdict.winner:
             yield from unsignable(each, plan.contract, checks, today)
     for check in checks.checks:
-        if check.candidate in (None, verdict.winner) and _is_open(check):
-            of = check.load_point or check.candidate or "the run"
+        if _is_open(check):
+            of = check.name.partition("/")[2] or "the run"
             yield f"check {check.id} ({of}): {check.observed}"
 
 
@@ -105,6 +112,7 @@ def stamp_of(
         check.id in _AMOUNTS and check.verdict != "pass" and check.candidate in names
         for check in checks.checks
     )
+    thin = thin or any(each.complies and too_thin(each, plan.contract) for each in places)
     return "EXPLORATORY" if plan.exploratory or thin else "MEASURED"
 
 

@@ -176,6 +176,8 @@ def _doubts(
 
 def _void(facts: CandidateFacts, cell: CellSummary, checks: Checks) -> str | None:
     for check in checks.checks:
+        if check.id == "files-unchanged" and check.verdict == "fail":
+            return f"the evidence is not as it was measured: {check.observed}"
         if (
             check.id == "contradiction"
             and check.verdict == "fail"

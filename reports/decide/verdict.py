@@ -68,7 +68,9 @@ def verdict_of(plan: RunPlan, everybody: Sequence[Contender]) -> Verdict:
     demand = plan.contract.demand
     if demand is not None and choice.metric is COST:
         fleets = {
-            each.name: fleet for each in ranked if (fleet := fleet_of(each, plan.contract))
+            each.name: fleet
+            for each in ranked
+            if (fleet := fleet_of(each, plan.contract)) and fleet.monthly is not None
         }
         if fleets:
             return _by_demand(plan, ranked, fleets, rule)

@@ -21,9 +21,10 @@ from reports.conclude import conclude
 from reports.manifest import manifest_sha256, write_manifest
 from reports.render import render_run
 from reports.run import layout
+from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.layout import RunFolder
-from reports.run.read import file_text, read_run
+from reports.run.read import file_text, read_file, read_run
 from tests.reports.run.builder import NOW, QUICK, B, C, Made, build_run, priced
 
 FRESH = priced(3.67, date=dt.datetime.now(dt.UTC).date().isoformat())
@@ -370,6 +371,33 @@ def dearer(folder: RunFolder) -> None:
     folder.file(layout.PLAN).write_text(
         file_text(plan.model_copy(update={"candidates": (dear,)}))
     )
+
+
+def further_launch(folder: RunFolder) -> None:
+    """A copy of the second replication as a fourth, by its files' names and its own word."""
+    (cell,) = folder.path.glob("cells/B--closed-4--*")
+    file = read_file(cell / "1.cell.json", CellFile)
+    for name in file.files:
+        shutil.copy(cell / name, cell / name.replace("1.", "3.", 1))
+    copy = file.model_copy(
+        update={
+            "replication": 3,
+            "launch": "B-3",
+            "seed": 7,
+            "files": {name.replace("1.", "3.", 1): of for name, of in file.files.items()},
+        }
+    )
+    (cell / "3.cell.json").write_text(file_text(copy))
+    conclude(folder, now=NOW)
+    render_run(folder, now=NOW)
+
+
+def test_a_copied_replication_is_no_further_launch(signable: RunFolder, capsys) -> None:
+    further_launch(signable)
+
+    assert sign(signable) == 7
+    assert "files-unchanged" in capsys.readouterr().out
+    assert ("evidence", "files-unchanged") in failures(signable)
 
 
 @pytest.mark.parametrize("forge", [forged_decision, forged_checks, dearer])

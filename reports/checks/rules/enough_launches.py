@@ -7,6 +7,8 @@ from typing import Final
 
 from reports.checks.evidence import Cell, Evidence, Seen
 from reports.run.checks_file import Check
+from reports.run.plan_file import CandidateFacts
+from reports.run.summary_file import CellSummary
 
 LEAST: Final = 3
 
@@ -26,10 +28,16 @@ def check(evidence: Evidence) -> Iterator[Check]:
 
 def _seen(cell: Cell, planned: int, *, exploratory: bool) -> Seen:
     found = cell.summary.replications
-    launches = len({each.launch for each in found})
-    words = f"{len(found)} replications of {planned} planned, in {launches} launches"
-    if cell.facts.kind == "endpoint":
-        launches = len(found)  # of an endpoint a replication is all that there is
+    several = len({each.launch for each in found})
+    words = f"{len(found)} replications of {planned} planned, in {several} launches"
+    launches = launches_of(cell.summary, cell.facts)
     if launches >= LEAST and launches == len(found):
         return "pass", words
     return ("not applicable" if exploratory else "fail"), words
+
+
+def launches_of(cell: CellSummary, facts: CandidateFacts) -> int:
+    """Return how many launches a cell rests on; of an endpoint its replications are all."""
+    if facts.kind == "endpoint":
+        return len(cell.replications)
+    return len({each.launch for each in cell.replications})

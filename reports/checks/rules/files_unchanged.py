@@ -15,10 +15,10 @@ def check(evidence: Evidence) -> Iterator[Check]:
     yield Check(
         id="files-unchanged",
         requirement="Records and accounts are as they were when they were measured",
-        observed=f"changed or missing: {', '.join(strays)}"
+        observed=f"changed, missing or of another replication: {', '.join(strays)}"
         if strays
         else f"the files of {len(found)} replications",
-        needed="the SHA-256 of each replication's cell.json",
+        needed="the SHA-256 of each replication's cell.json, and records of its own",
         verdict="fail" if strays else "pass",
         decisive=True,
         waivable=False,

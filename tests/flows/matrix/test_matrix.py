@@ -28,7 +28,7 @@ from flows.matrix import (
 )
 from flows.search import search_point
 from reports.run.layout import CellName
-from reports.run.plan_file import RunPlan
+from reports.run.plan_file import DemandFacts, RunPlan
 from tests.flows.plans import CANONICAL, campaign_of, plan_of
 
 ENDPOINT = Endpoint(url="http://127.0.0.1:8000/v1/completions")
@@ -233,6 +233,18 @@ def test_rates_that_are_to_be_proven_are_measured_as_long_and_searched_ones_are_
 ) -> None:
     assert duration_s(canonical, poisson_point(7.5)) == 600.0
     assert duration_s(canonical, search_point(7.5)) is None
+
+
+def test_with_a_demand_every_rate_lasts_as_long_as_what_decides(canonical: RunPlan) -> None:
+    """The highest that holds sizes the fleet, and nobody knows before which one that is."""
+    demand = DemandFacts(peak_per_s=4, mean_per_s=1)
+    contract = canonical.contract.model_copy(update={"demand": demand})
+    plan = canonical.model_copy(update={"contract": contract})
+    rates = [point for point in plan.matrix.load_points if point.is_open]
+
+    assert rates
+    assert {duration_s(plan, point) for point in rates} == {600.0}
+    assert {duration_s(canonical, point) for point in rates} == {None}
 
 
 @pytest.mark.parametrize(

@@ -262,6 +262,76 @@ def test_by_demand_the_cheaper_fleet_wins_though_its_tokens_cost_more():
     assert decided([small, large], contract=contract).chosen == "small"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "launches", "stamp"),
+    [(600.0, 3, "MEASURED"), (100.0, 3, "EXPLORATORY"), (600.0, 2, "EXPLORATORY")],
+)
+def test_a_fleet_is_sized_by_a_rate_that_was_measured_as_long_as_what_decides(
+    seconds, launches, stamp
+):
+    contract = CONTRACT.model_copy(update={"demand": DemandFacts(peak_per_s=3, mean_per_s=1)})
+    runners = [Runner(name="a", rates=(Rate(per_s=2, tokens=(900.0,) * launches),))]
+    plan = plan_of(runners, contract)
+    summary = summary_of(plan, runners)
+    document = {"requests": {"measured": 500}, "window_s": seconds}
+    (one,) = summary.candidates
+    cells = tuple(
+        cell.model_copy(
+            update={
+                "replications": tuple(
+                    each.model_copy(update={"document": document}) for each in cell.replications
+                )
+            }
+        )
+        for cell in one.cells
+    )
+    whole = summary.model_copy(
+        update={"candidates": (one.model_copy(update={"cells": cells}),)}
+    )
+    found = decide(plan, whole, Checks(checks=()), NOW)
+
+    assert (found.chosen, found.stamp) == ("a", stamp)
+    assert (found.blockers == ()) is (stamp == "MEASURED")
+
+
+def test_a_demand_is_not_ranked_by_fleets_whose_machines_have_no_price_by_the_hour():
+    contract = CONTRACT.model_copy(update={"demand": DemandFacts(peak_per_s=3, mean_per_s=1)})
+    by_token = Runner(name="a", price=priced(0.6, unit="USD/Mtok"), rates=(Rate(per_s=2),))
+
+    assert decided([by_token], contract=contract).chosen == "a"
+
+
+def test_evidence_that_has_changed_proves_nothing_for_anybody():
+    changed = Check(
+        id="files-unchanged",
+        requirement="as measured",
+        observed="changed: 0.parquet",
+        needed="the SHA-256",
+        verdict="fail",
+        waivable=False,
+    )
+    found = decided([Runner(name="a")], checks=[changed])
+
+    assert found.of("a").standing == "no valid evidence"
+    assert found.exit_code == 7
+
+
+def test_an_open_check_of_any_candidate_stands_among_the_blockers():
+    """A signoff refuses for it, so the page says so before."""
+    open_ = Check(
+        id="campaign-complete",
+        requirement="all was measured",
+        observed="missing: closed-4 (1)",
+        needed="3 replications",
+        verdict="fail",
+        candidate="b",
+    )
+    found = decided([Runner(name="a"), Runner(name="b", verdict="misses")], checks=[open_])
+
+    assert found.chosen == "a"
+    assert any("campaign-complete (b)" in line for line in found.blockers)
+
+
 def test_rankings_that_disagree_depend_on_demand_and_say_where_they_cross():
     small = Runner(
         name="small",
