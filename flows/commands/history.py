@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,19 +13,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.errors import UsageError
+from flows.home import cache_folder
+from flows.store.places import S3, fetched_facts
 
 if TYPE_CHECKING:
     from reports.history.site import Written
 
 
 def command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where runs lie, at any depth.")
-    ] = Path("runs"),
+    where: Annotated[
+        str, typer.Argument(metavar="DIR|s3://…", help="Where runs lie, at any depth.")
+    ] = "runs",
     *,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="SITE", help="Folder for the site.", show_default="DIR/history"),
+        typer.Option(
+            metavar="SITE",
+            help="Folder for the site.",
+            show_default="DIR/history",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="What was found, as JSON on standard output.")
@@ -37,6 +44,10 @@ def command(
     """
     from reports.history.site import write_history  # noqa: PLC0415 - figures take a second
 
+    folder = Path(where)
+    if where.startswith(S3):
+        folder = fetched_facts(where, cache_folder(os.environ), os.environ)
+        out = out or Path("history")
     if not folder.is_dir():
         raise UsageError(str(folder), "there is no such folder", "Name the folder of runs")
     version = importlib.metadata.version("runoff")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flows.s3 import Bucket, S3Place
+from flows.store.facts_there import fetch_facts
 from flows.store.mirror import Mirror, Objects, newest_run
 from flows.store.runs import LATEST, runs_of
 from reports.run.layout import RunFolder
@@ -51,6 +52,22 @@ class StorePlace:
         if mirror is not None:
             mirror.fetch()
         return run or wanted
+
+
+def fetched_facts(url: str, cache: Path, environment: Mapping[str, str]) -> Path:
+    """A folder with what a history reads of every run there: new and changed files fetched.
+
+    Raises
+    ------
+    InfrastructureError
+        Where something cannot be fetched; what was fetched before stays.
+    """
+    place = S3Place.of(url)
+    folder = cache / "history" / "~".join((place.bucket, *place.prefix.split("/")))
+    folder.mkdir(parents=True, exist_ok=True)
+    objects = Bucket(place.bucket, environment)
+    fetch_facts(objects, place.prefix, folder)
+    return folder
 
 
 def copy_again(folder: RunFolder, state: Path, environment: Mapping[str, str]) -> str | None:

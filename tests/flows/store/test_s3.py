@@ -10,14 +10,16 @@ from pathlib import Path
 import boto3
 import pytest
 
+from flows.cli import run as main
 from flows.errors import InfrastructureError, UsageError
 from flows.s3 import Bucket, S3Place
 from flows.store import Store
-from flows.store.places import StorePlace, copy_again, store_place
+from flows.store.places import StorePlace, copy_again, fetched_facts, store_place
 from reports.manifest import verify, write_manifest
 from reports.run import layout
 from reports.run.layout import RunFolder
 from tests.flows.store.s3_endpoint import Fault, S3Proxy, World, running_s3
+from tests.reports.history.runs import make_run
 
 _NUMBER = itertools.count()
 
@@ -395,3 +397,42 @@ def test_a_key_that_leads_out_of_the_run_is_not_fetched(
 def test_a_run_of_which_there_is_no_copy_is_left_to_the_search_here(place, bucket) -> None:
     assert place.bring("demo", "latest") == "latest"
     assert place.bring("demo", "20261130T120000Z-0123abcd") == "20261130T120000Z-0123abcd"
+
+
+def test_a_history_fetches_what_it_reads_once(bucket, world, environment, tmp_path) -> None:
+    made = make_run(tmp_path / "made", 0).path
+    gone = make_run(tmp_path / "made", 1).path
+    for path in (each for each in (tmp_path / "made").rglob("*") if each.is_file()):
+        bucket.put(f"p/{path.relative_to(tmp_path / 'made').as_posix()}", path.read_bytes())
+    run = f"p/nightly/{made.name}"
+    bucket.put(f"{run}/launch/B/0/plan.json", b"{}")
+    bucket.put(f"{run}/hosts/b/system.json", b"{}")
+    bucket.put("p/../evil/plan.json", b"{}")
+    url = f"s3://{bucket.name}/p"
+    folder = fetched_facts(url, tmp_path / "cache", environment)
+    found = {each.relative_to(folder).as_posix() for each in folder.rglob("*.json")}
+
+    names = {"plan.json", "summary.json", "decision.json", "manifest.json"}
+    assert found == {f"nightly/{run.name}/{name}" for run in (made, gone) for name in names} | {
+        f"nightly/{made.name}/hosts/b/system.json"
+    }
+
+    for key in list(bucket.keys(f"p/nightly/{gone.name}/")):
+        bucket.delete(key)
+    world.seen.clear()
+    fetched_facts(url, tmp_path / "cache", environment)
+    assert not [1 for method, path in world.seen if method == "GET" and "plan.json" in path]
+    assert len(list(folder.rglob("plan.json"))) == 1
+
+
+def test_a_bucket_has_a_history(bucket, environment, tmp_path, monkeypatch, capsys) -> None:
+    made = make_run(tmp_path / "made", 0).path
+    for path in (each for each in made.rglob("*") if each.is_file()):
+        bucket.put(f"p/nightly/{made.name}/{path.name}", path.read_bytes())
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("RUNOFF_HOME", str(tmp_path / "home"))
+
+    assert main(["history", f"s3://{bucket.name}/p", "--out", str(tmp_path / "site")]) == 0
+    assert "1 runs (1 concluded), 1 of them read" in capsys.readouterr().out
+    assert (tmp_path / "site" / "nightly.html").is_file()
