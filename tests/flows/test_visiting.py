@@ -11,6 +11,7 @@ import time
 import pytest
 import yaml
 
+from catalog.load import shipped_catalog
 from flows import opening, searching, visiting
 from flows.compare import surroundings
 from flows.errors import BudgetStop, LaunchError, NothingSurvives, UsageError
@@ -56,12 +57,12 @@ def begun(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     environment = {**os.environ, "RUNOFF_HOME": str(tmp_path), "RUNOFF_LOCKS": str(tmp_path)}
 
-    def begin(*, matrix=None, resume=None, ask=lambda _plan: False, **changed):
+    def begin(*, matrix=None, options=None, ask=lambda _plan: False, **changed):
         document = {**CAMPAIGN, **changed, "matrix": {**CAMPAIGN["matrix"], **(matrix or {})}}
         file = tmp_path / "steps.yaml"
         file.write_text(yaml.safe_dump(document))
         around = surroundings(environment, Progress(io.StringIO(), utc_now))
-        return taken_up(Options(campaign=file, resume=resume), around, ask)
+        return taken_up(Options(campaign=file, **(options or {})), around, ask)
 
     return begin
 
@@ -244,11 +245,53 @@ def test_a_resumed_run_skips_what_an_undisturbed_one_would_have_skipped(begun):
         undisturbed = work.skipped(last, "closed-16")
         verdicts = [e.get("verdict") for e in read_run(work.store.folder.path).ledger]
 
-    with begun(**asked, resume="latest") as again:
+    with begun(**asked, options={"resume": "latest"}) as again:
         assert again.skipped(last, "closed-16") == undisturbed
         if verdicts.count("valid") == 2:  # else this machine was too busy to prove anything
             assert undisturbed == "above a proven miss (closed-8)"
         assert 0 < again.cell_s("a", "closed-8") < 30
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"only": ("a",)}, "--only came too late"),
+        ({"include_unknown": True}, "--include-unknown came too late"),
+    ],
+)
+def test_a_run_that_is_gone_on_with_stays_what_it_was_begun_as(begun, options, said):
+    with begun():
+        pass
+
+    with pytest.raises(UsageError, match=said), begun(options={"resume": "latest", **options}):
+        pass
+
+
+def test_a_real_run_is_not_gone_on_with_as_a_rehearsal(begun):
+    real = {"name": "a", "host": "local", "runtime": "llama_server", "checkpoint": "dummy"}
+    with begun(candidates=[real]):
+        pass
+
+    with (
+        pytest.raises(UsageError, match="is no rehearsal"),
+        begun(candidates=[real], options={"resume": "latest", "rehearse": True}),
+    ):
+        pass
+
+
+def test_a_run_is_not_gone_on_with_by_another_catalog(begun, tmp_path):
+    with begun():
+        pass
+    mine = tmp_path / "mine" / "models"
+    mine.mkdir(parents=True)
+    shipped = shipped_catalog() / "models" / "tiny-llama-19m.yaml"
+    (mine / shipped.name).write_text(shipped.read_text() + "# mine\n")
+
+    with (
+        pytest.raises(UsageError, match="the catalog is not the one"),
+        begun(options={"resume": "latest", "folders": (tmp_path / "mine",)}),
+    ):
+        pass
 
 
 def test_a_cell_without_valid_evidence_proves_no_miss(begun):
