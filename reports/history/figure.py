@@ -53,7 +53,7 @@ def figure(group: Group) -> Drawing | str:
     sheet = Sheet(
         width=WIDE,
         height=0.9 + 1.75 * len(panels),
-        right=room(short(name) for name in names),
+        right=room(short(name) for name in names) + 0.12,
         down=0.35,
     )
     return drawing(
