@@ -181,6 +181,8 @@ class Connection:
         """
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
         try:
+            is_there = target.exists()
+            aside.touch(mode=target.stat().st_mode & 0o777 if is_there else 0o666)
             with self._told(f"fetching {source}"), aside.open("wb") as file:
                 self._sftp().getfo(source, file)
                 file.flush()

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -218,8 +219,13 @@ def leases(folders: Sequence[str]) -> None:
 def stop(folder: str, manner: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Have a job stopped; does not wait. Without a manner: in its own."""
     place = Path(folder)
-    if state_of(place)["stage"] in ("starting", "running"):
-        write(place / STOP, {"manner": list(manner)})
+    found = state_of(place)
+    if found["stage"] in ("starting", "running"):
+        try:
+            write(place / STOP, {"manner": list(manner)})
+        except OSError:  # a full disk keeps nobody from stopping: its keeper hears a signal too
+            with suppress(ProcessLookupError):
+                os.kill(found["keeper"][0], signal.SIGTERM)
     return state_of(place)
 
 
@@ -298,7 +304,8 @@ def _start_keeper(place: Path) -> None:
         )
     until_s = time.monotonic() + _START_S
     while state_of(place)["stage"] == "ordered" and time.monotonic() < until_s:
-        if keeper.poll() is not None and state_of(place)["stage"] == "ordered":
+        # one that ends well has left the job to another's keeper, which has yet to say so
+        if keeper.poll() and state_of(place)["stage"] == "ordered":
             words = log.read_text(errors="replace").strip()[-_LAST_WORDS:]
             raise InfrastructureError(
                 str(place),

@@ -76,22 +76,32 @@ def start_there(
     name: str,
     environment: Mapping[str, str],
     progress: Callable[[Progress], None] = lambda _progress: None,
+    is_open: bool = False,
 ) -> tuple[LaunchPlan, RemoteRunning]:
     """The plan as it was launched on the host, and its server there, ready.
 
     ``name`` is the launch's among all of this user's on that host; ``folder`` is here.
+    ``is_open``: it listens on all interfaces of the host, and answers only with its key.
 
     Raises
     ------
     LaunchError
         With the reason why there is none; nothing of it is left then.
+    UsageError
+        For one that is to be open and takes no key.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    elsewhere: dict[str, Any] = {"programs": prepared.programs}
+    elsewhere: dict[str, Any] = {"programs": prepared.programs, "is_open": is_open}
     if not prepared.is_port_stated:
         elsewhere["port"] = host.ask("free_port")
     plan = prepared.finished(_rendered(prepared.requested, **elsewhere))
     name_of_key = _key_of(prepared.requested, plan)
+    if is_open and name_of_key is None:
+        raise UsageError(
+            f"candidate {plan.name!r}",
+            "its engine takes no key, so it is not opened to other machines",
+            "Use load_from: candidate",
+        )
     key = {} if name_of_key is None else {name_of_key: secrets.token_urlsafe(_KEY_BYTES)}
     plan = replace(plan, secret_env=(*plan.secret_env, *key))
     return plan, remote_launch(

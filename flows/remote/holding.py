@@ -81,7 +81,10 @@ def holding(host: RemoteHost, name: str) -> str | None:
 
 
 def end_jobs(host: RemoteHost, *, except_for: str) -> tuple[str, ...]:
-    """End all jobs of ours on the host but one; the names of those that ran."""
+    """End all jobs of ours on the host but one; the names of those that ran.
+
+    Orders that were never started go: they hold what a server is not to tell.
+    """
     found: dict[str, Any] = host.ask("jobs", folder=f"{host.equipped.root}/jobs")
     names = [
         name
@@ -91,6 +94,9 @@ def end_jobs(host: RemoteHost, *, except_for: str) -> tuple[str, ...]:
     for name in names:
         folder = job_folder(host, name)
         RemoteJob(host=host, folder=folder, log=f"{folder}/{LOG}").end()
+    for name, seen in found.items():
+        if name != except_for and seen["stage"] == "ordered":
+            host.ask("forget", folder=job_folder(host, name))
     return tuple(names)
 
 

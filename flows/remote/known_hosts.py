@@ -130,7 +130,7 @@ def _is_hash_of(entry: str, name: str) -> bool:
     salt, _, digest = entry.removeprefix(_HASHED).partition("|")
     if not (_is_base64(salt) and _is_base64(digest)):
         return False
-    made = hmac.new(base64.b64decode(salt), name.encode(), hashlib.sha1).digest()
+    made = hmac.new(base64.b64decode(salt), name.lower().encode(), hashlib.sha1).digest()
     return hmac.compare_digest(made, base64.b64decode(digest))
 
 

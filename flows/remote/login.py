@@ -12,6 +12,7 @@ from flows.errors import UsageError
 PORT: Final = 22
 _DEFAULT_KEYS: Final = ("id_ed25519", "id_ecdsa", "id_rsa")
 _DEFAULT_FILES: Final = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
+_EVERYBODYS_FILES: Final = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
 
 Lookup = Callable[[str], Mapping[str, Any]]
 """What an OpenSSH configuration says of a host, by names in lower case."""
@@ -48,24 +49,32 @@ class Login:
         return name if self.port == PORT or self.known_as else f"[{name}]:{self.port}"
 
 
-def resolved(name: str, lookup: Lookup, *, home: Path, user: str) -> Login:
+def resolved(
+    name: str, lookup: Lookup, *, home: Path, user: str, through: tuple[str, ...] = ()
+) -> Login:
     """The login of an alias, or of ``user@host:port``; what is stated there comes first.
+
+    ``through`` are the names on the way to which this one is a jump.
 
     Raises
     ------
     UsageError
-        For what is no host, and for a ProxyCommand.
+        For what is no host, for a ProxyCommand, and for jumps that lead back to themselves.
     """
     where = f"host {name!r}"
     stated, _, rest = name.rpartition("@")
     host, _, port = rest.partition(":")
     if not host or (port and not port.isdigit()):
         raise UsageError(where, "it is no host", "Write it as alias, or as user@host:port")
+    if host in through:
+        way = " → ".join((*through, host))
+        raise UsageError(where, f"its ProxyJump has no end: {way}", "Say none for the last one")
     asked = lookup(host)
     if asked.get("proxycommand", "none") != "none":
         raise UsageError(where, "its ProxyCommand is not supported", "Use ProxyJump")
     keys = tuple(_expanded(each, home) for each in asked.get("identityfile", ()))
     files = str(asked.get("userknownhostsfile", _DEFAULT_FILES)).split()
+    files += str(asked.get("globalknownhostsfile", _EVERYBODYS_FILES)).split()
     return Login(
         name=name,
         address=str(asked["hostname"]),
@@ -75,17 +84,19 @@ def resolved(name: str, lookup: Lookup, *, home: Path, user: str) -> Login:
         uses_agent=asked.get("identitiesonly", "no") != "yes",
         known_hosts=tuple(_expanded(each, home) for each in files),
         known_as=asked.get("hostkeyalias"),
-        jump=_jump(str(asked.get("proxyjump", "none")), lookup, home, user),
+        jump=_jump(str(asked.get("proxyjump", "none")), lookup, home, user, (*through, host)),
     )
 
 
-def _jump(chain: str, lookup: Lookup, home: Path, user: str) -> Login | None:
+def _jump(
+    chain: str, lookup: Lookup, home: Path, user: str, through: tuple[str, ...]
+) -> Login | None:
     """The last of the hosts through which a host is reached, with those before it."""
     jump: Login | None = None
     for name in chain.split(","):
         if name.strip().lower() == "none":
             return jump
-        login = resolved(name.strip(), lookup, home=home, user=user)
+        login = resolved(name.strip(), lookup, home=home, user=user, through=through)
         jump = login if jump is None or login.jump is not None else replace(login, jump=jump)
     return jump
 

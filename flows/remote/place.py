@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.bench.endings import endings_held, endings_interrupt
+from flows.bench.http import LOOPBACK_ONLY
 from flows.bench.shard import Job
 from flows.errors import InfrastructureError, UsageError
 from flows.launch.ending import KILL, steps
@@ -37,12 +38,14 @@ class RemotePlace:
     ``addresses`` says how servers are called there, by what they are called here:
     ``http://127.0.0.1:<tunnel>`` to ``http://127.0.0.1:<port>``. ``server`` is the folder of
     the server's job: when it ends, so does the load. ``cpus`` hold the load to these CPUs.
+    ``leaves``: the servers are on other machines.
     """
 
     login: Login
     addresses: Mapping[str, str]
     server: str | None = None
     cpus: tuple[int, ...] = ()
+    leaves: bool = False
 
     @contextmanager
     def opened(self) -> Iterator[OpenRemotePlace]:
@@ -56,7 +59,10 @@ class RemotePlace:
 
         Samples are stamped by the host's clock, as the load is.
         """
-        with RemoteHost(self.login) as host, sampled_there(host, lines, every_s=every_s):
+        with (
+            RemoteHost(self.login) as host,
+            sampled_there(host, lines, every_s=every_s, cpus=self.cpus),
+        ):
             yield
 
     def ahead_ns(self) -> int:
@@ -143,6 +149,7 @@ class _Load:
                     self.host,
                     f"{self.name}-{number}",
                     program("flows.load", "plan.jsonl", "raw"),
+                    env=self._environment(),
                     cpus=self.place.cpus,
                     while_lives=self.place.server,
                     note={"kind": "load"},
@@ -159,6 +166,12 @@ class _Load:
             manner=steps("SIGINT", 10.0, "SIGKILL"),
             note={"kind": "sampler"},
         )
+
+    def _environment(self) -> dict[str, str]:
+        own = self.host.equipped.own_environment
+        if self.place.leaves:
+            del own[LOOPBACK_ONLY]
+        return own
 
     def wait(self, meanwhile: Callable[[], float]) -> None:
         """Return when all shards have ended; one small question each half second."""

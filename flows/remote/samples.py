@@ -13,18 +13,21 @@ from flows.errors import InfrastructureError
 from flows.launch.ending import steps
 from flows.remote.host import RemoteHost
 from flows.remote.job import begin
+from flows.telemetry.home import seconds_after
 
 _FILE: Final = "samples.jsonl"
 _START_S: Final = 30.0
 _LOOK_S: Final = 0.05
-_AFTER: Final = 1.5  # intervals sampled past the end: counters must be read beyond the window
 
 
 @contextmanager
-def sampled_there(host: RemoteHost, lines: Path, *, every_s: float = 1.0) -> Iterator[None]:
+def sampled_there(
+    host: RemoteHost, lines: Path, *, every_s: float = 1.0, cpus: tuple[int, ...] = ()
+) -> Iterator[None]:
     """Samples of the host into a file here for the time of the block, and a little longer.
 
-    The block starts when the first sample is written.
+    The block starts when the first sample is written. ``cpus`` are those that the sampler and
+    the vendor's tool are held to, as in ``sampled_here``.
 
     Raises
     ------
@@ -35,6 +38,7 @@ def sampled_there(host: RemoteHost, lines: Path, *, every_s: float = 1.0) -> Ite
         host,
         f"samples-{secrets.token_hex(6)}",
         host.equipped.program("flows.telemetry", _FILE, "--every", str(every_s)),
+        cpus=cpus,
         manner=steps("SIGTERM", 10.0, "SIGKILL"),
         note={"kind": "sampler"},
     )
@@ -50,7 +54,7 @@ def sampled_there(host: RemoteHost, lines: Path, *, every_s: float = 1.0) -> Ite
                 )
             time.sleep(_LOOK_S)
         yield
-        time.sleep(_AFTER * every_s)
+        time.sleep(seconds_after(host.ask("text", path=path) or ""))
     finally:
         job.end()
         if host.ask("sha256", path=path) is not None:

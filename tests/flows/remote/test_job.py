@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
+import shutil
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +17,9 @@ import pytest
 from flows.errors import LaunchError
 from flows.launch.ending import Step, steps
 from flows.launch.processes import process_of
+from flows.remote.holding import end_jobs
 from flows.remote.job import RemoteJob, begin
-from flows.remote.job_folder import Order, state_of
+from flows.remote.job_folder import Order, state_of, this_process, write
 from tests.flows.remote.hosts import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
@@ -106,6 +110,42 @@ def test_an_end_reaches_everything_that_the_job_has_started(started, tmp_path):
     assert (ended["why"], ended["left"]) == ("stopped", [])
     assert process_of(child) is None
     assert process_of(ended["pid"]) is None
+
+
+def test_a_job_is_stopped_where_the_disk_takes_no_word_of_it(box, started):
+    job = started("exec sleep 600")
+    Path(job.folder, "stop.json").mkdir()  # it cannot be written
+
+    assert job.end()["why"] == "stopped"
+
+    assert process_of(job.seen["pid"]) is None
+
+
+def test_a_start_that_another_has_begun_is_waited_for(box):
+    """The lost connection's agent may be about to start what the next one is asked for."""
+    folder = Path(box.equipped.root, "jobs", "begun-by-another")
+    order = {"argv": ["true"], "cwd": "/", "env": {}, "log": f"{folder}/log", "lease_s": 60.0}
+    asked = Order.from_json({**order, "manner": [], "cleanup": [], "cpus": []})
+    box.ask("order", folder=str(folder), asked=asked.to_json())
+    with (folder / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other's keeper, which has not written yet
+        said = {"stage": "running", "keeper": this_process(), "mark": "m"}
+        later = threading.Timer(1.0, write, [folder / "state.json", said])
+        later.start()
+
+        assert box.ask("start", folder=str(folder))["stage"] == "running"
+
+    later.join()
+    shutil.rmtree(folder)
+
+
+def test_an_order_that_was_never_started_keeps_no_secret(box, shared_host):
+    folder = Path(box.equipped.root, "jobs", "never-started")
+    box.ask("order", folder=str(folder), asked={"env": {"TOKEN": "planted-secret"}})
+
+    assert end_jobs(box, except_for="none") == ()
+
+    assert not folder.exists()
 
 
 def test_a_job_is_asked_first_in_the_manner_that_was_ordered(started, tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import subprocess
 
 import pytest
@@ -57,6 +60,15 @@ def test_comments_blank_lines_and_nonsense_are_passed_over():
     text = f"# box ssh-ed25519 {BODY}\n\nbox\nbox ssh-ed25519 not-base64!\n|1|x|y z {BODY}\n"
 
     assert known_keys([text], "box") == KnownKeys(trusted=())
+
+
+def test_a_hashed_name_is_found_however_it_is_written():
+    """OpenSSH hashes names in lower case."""
+    salt, name = b"0123456789abcdefghij", "gpu.example"
+    digest = hmac.new(salt, name.encode(), hashlib.sha1).digest()
+    words = "|".join(base64.b64encode(each).decode() for each in (salt, digest))
+
+    assert known_keys([f"|1|{words} ssh-ed25519 {BODY}"], "GPU.Example").trusted == (KEY,)
 
 
 def test_a_revoked_key_is_refused_though_it_is_listed_too():

@@ -41,7 +41,7 @@ def test_an_alias_has_its_address_user_port_keys_and_files(home):
 
     assert (login.address, login.user, login.port) == ("10.0.0.7", "ada", 2222)
     assert login.keys == (f"{home['HOME']}/.ssh/gpu_key",)
-    assert login.known_hosts == (f"{home['HOME']}/.ssh/known_gpu",)
+    assert login.known_hosts[0] == f"{home['HOME']}/.ssh/known_gpu"
     assert not login.uses_agent
     assert login.key_name == "one-name"
 
@@ -71,6 +71,24 @@ def test_without_a_configuration_the_usual_keys_and_files_are_taken(tmp_path):
     ]
     assert login.known_hosts[0] == f"{tmp_path}/.ssh/known_hosts"
     assert login.uses_agent
+
+
+def test_keys_that_the_machine_knows_for_all_users_count_too(tmp_path):
+    """A company's known and revoked keys lie there."""
+    assert "/etc/ssh/ssh_known_hosts" in login_of("box", {"HOME": str(tmp_path)}).known_hosts
+
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host *\n  GlobalKnownHostsFile /srv/known\n")
+
+    assert login_of("box", {"HOME": str(tmp_path)}).known_hosts[-1] == "/srv/known"
+
+
+def test_a_jump_that_leads_back_to_itself_is_told(tmp_path):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host *\n  ProxyJump bastion\n")
+
+    with pytest.raises(UsageError, match="its ProxyJump has no end: gpu → bastion → bastion"):
+        login_of("gpu", {"HOME": str(tmp_path)})
 
 
 def test_aliases_are_those_without_a_wildcard_also_of_included_files(home):

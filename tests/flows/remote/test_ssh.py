@@ -198,6 +198,16 @@ class TestFiles:
 
         assert there.read_text() == "x"
 
+    def test_a_file_that_nobody_else_may_read_stays_so(self, connection, tmp_path):
+        (tmp_path / "there").write_text("a log that is not sealed yet")
+        here = tmp_path / "here"
+        here.touch(mode=0o600)
+
+        connection.get(str(tmp_path / "there"), here)
+
+        assert here.stat().st_mode & 0o777 == 0o600
+        assert here.read_text() == "a log that is not sealed yet"
+
     def test_a_file_that_is_not_there_leaves_nothing_here(self, connection, tmp_path):
         with pytest.raises(InfrastructureError, match="No such file"):
             connection.get(str(tmp_path / "none"), tmp_path / "got")
