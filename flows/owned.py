@@ -19,6 +19,7 @@ from flows.clouds.protocol import (
 )
 
 UNCONFIRMED: Final = "not confirmed"
+CLOCKS_APART: Final = dt.timedelta(minutes=15)  # of whoever got it, and ours
 _HOUR_S: Final = 3600.0
 
 
@@ -51,7 +52,8 @@ class Holding:
         """
         if self.owned.state == HELD:
             return False
-        return self.owned.state == LEFT_BEHIND or self.is_expired
+        is_long_over = self.at >= self.machine.expires + CLOCKS_APART
+        return self.owned.state == LEFT_BEHIND or is_long_over
 
     @property
     def cost(self) -> tuple[float, str] | None:
@@ -111,10 +113,11 @@ def holdings(
     """
     silent = frozenset(unheard)
     found = [Holding(owned=_priced(each, known), at=at) for each in listed]
+    seen = {each.machine.id for each in found}
     found += [
         Holding(owned=_unconfirmed(machine), at=at)
         for machine in known.values()
-        if machine.driver in silent
+        if machine.driver in silent and machine.id not in seen
     ]
     return tuple(sorted(found, key=_place))
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.clouds import Cloud, all_clouds
-from flows.clouds.protocol import Driver, Machine, Owned, Record, Site
+from flows.clouds.protocol import (
+    Driver,
+    Machine,
+    Owned,
+    PartlyListedError,
+    Record,
+    Site,
+)
 from flows.errors import RunoffError
 from flows.owned import Holding, holdings, released, unreleased
 from flows.store.ledger import Ledger
@@ -58,6 +65,7 @@ def look(
             driver = drivers[cloud.name] = cloud.connect(site)
             listed += driver.list_owned()
         except RunoffError as error:
+            listed += error.owned if isinstance(error, PartlyListedError) else ()
             unheard.append(cloud.name)
             problems.append(f"{cloud.name} could not be asked: {error}")
     return Look(

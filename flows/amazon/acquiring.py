@@ -16,7 +16,13 @@ from flows.amazon.images import Image, TypeFacts, resolve_image, type_facts
 from flows.amazon.launch_request import Place, Wish, client_token, volume_gib
 from flows.amazon.launching import launched, standing
 from flows.amazon.moments import moments
-from flows.amazon.network import caller_range, group_for_caller, network_of, places
+from flows.amazon.network import (
+    caller_range,
+    group_for_caller,
+    network_of,
+    places,
+    require_of_run,
+)
 from flows.clouds.protocol import Order, Record
 from flows.errors import InfrastructureError
 
@@ -95,12 +101,28 @@ class Acquisition:
     def _earlier(self) -> tuple[Mapping[str, Any], bool] | None:
         can_enter = self.choices.key_name is not None or self.home.has(_KEY)
         for instance in standing(self.api, self.region, self.order):
+            self._require_ours(instance)
             if can_enter and self.home.has(self._host_name) and self._is_as_ordered(instance):
                 self._take_over(instance)
                 return instance, True
             removal.terminate(self.api, self.region, instance["InstanceId"])
             self.home.next_attempt(self.order.host_id)
         return None
+
+    def got_here(self, instance: Mapping[str, Any]) -> bool:
+        """Whether a machine of this run was got by this user from here."""
+        by = tags.read(instance).get(tags.BY, "")
+        return by.rpartition("/")[2] == self.by.rpartition("/")[2]
+
+    def _require_ours(self, instance: Mapping[str, Any]) -> None:
+        """What bears our run's tags and was got elsewhere may be another's who lives."""
+        if not self.got_here(instance):
+            by = tags.read(instance)[tags.BY]
+            raise InfrastructureError(
+                f"AWS {self.region}",
+                f"run {self.order.run!r} has {instance['InstanceId']} already, got by {by}",
+                "Go on there; or, if nobody needs it: runoff machines --release --all",
+            )
 
     def _is_as_ordered(self, instance: Mapping[str, Any]) -> bool:
         """Whether type and market are those of the order: the price depends on both."""
@@ -179,7 +201,13 @@ class Acquisition:
         caller = caller_range(self.choices.caller, self.ask)
         network = network_of(self.api, self.region, self.choices)
         return group_for_caller(
-            self.api, self.region, network=network, name=name, caller=caller, made=made
+            self.api,
+            self.region,
+            network=network,
+            name=name,
+            caller=caller,
+            made=made,
+            order=self.order,
         )
 
     def _imported_key(self, name: str, made: Mapping[str, str]) -> str:
@@ -193,14 +221,17 @@ class Acquisition:
         except ApiError as error:
             if error.code != "InvalidKeyPair.Duplicate":
                 raise
-            if not self._is_ours(name):  # an earlier try's, made anew since
+            if not self._is_present(name):  # an earlier try's, made anew since
                 self.api("ec2", "delete_key_pair", self.region, KeyName=name)
                 self.api("ec2", "import_key_pair", self.region, **request)
         return name
 
-    def _is_ours(self, name: str) -> bool:
+    def _is_present(self, name: str) -> bool:
+        """Whether AWS has the key that we have now; an error if that is none of this run's."""
         answer = self.api(
             "ec2", "describe_key_pairs", self.region, KeyNames=[name], IncludePublicKey=True
         )
+        for each in answer["KeyPairs"]:
+            require_of_run(each, f"key pair {name!r}", self.region, self.order)
         there = [str(each.get("PublicKey", "")).split()[:2] for each in answer["KeyPairs"]]
         return there == [self.home.pair(_KEY).public.split()[:2]]

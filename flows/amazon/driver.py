@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -13,7 +14,7 @@ from catalog.load import load_catalog
 from catalog.schema.cloud import Aws
 from flows.amazon import inventory, removal
 from flows.amazon.acquiring import PREFIX, Acquisition
-from flows.amazon.api import Api, ApiError
+from flows.amazon.api import NO_ANSWER, Api, ApiError
 from flows.amazon.described import address_of, machine_of
 from flows.amazon.home import Home
 from flows.amazon.images import type_facts
@@ -33,6 +34,7 @@ from flows.clouds.protocol import (
     Offering,
     Order,
     Owned,
+    PartlyListedError,
     Record,
     Site,
 )
@@ -128,11 +130,18 @@ class Amazon:
     def list_owned(self) -> tuple[Owned, ...]:
         """All that bears our tags, in every region that is known of."""
         found: list[Owned] = []
+        refused: list[ApiError] = []
+        known = {each.id for each in self.site.known}
         for region in self.regions():
             try:
-                found += inventory.owned_in(self.api, region, self.home, self.site.now())
+                found += inventory.owned_in(self.api, region, self.home, self.site.now(), known)
             except ApiError as error:
-                raise explained(error) from None
+                refused.append(error)
+                if error.code == NO_ANSWER or kind_of(error) == "credentials":
+                    break  # no other region would tell more
+        if refused:
+            told = explained(refused[0])
+            raise PartlyListedError(told.where, told.seen, told.do, owned=found)
         return tuple(found)
 
     def fate(self, machine: Machine) -> str:
@@ -233,18 +242,34 @@ class Amazon:
         home = self.home.run(machine.campaign, machine.run, region)
         if not what.startswith(f"{inventory.REMAINS}/"):
             removal.terminate(self.api, region, what)
-            home.next_attempt(machine.host_id)
+            with suppress(
+                OSError
+            ):  # AWS remembers the attempt too; a full disk holds nothing up
+                home.next_attempt(machine.host_id)
         is_last = home.leave(machine.host_id)
+        if is_last and home.is_held_here:
+            self._end_others(machine, region)
         return removal.clear(
             self.api, region, machine.campaign, machine.run, home if is_last else None
         )
+
+    def _end_others(self, machine: Machine, region: str) -> None:
+        """End what an earlier try of the run got, and nobody of this process ever wanted."""
+        try:
+            others = list(removal.living_of(self.api, region, machine.campaign, machine.run))
+        except ApiError as error:
+            raise still_billed(f"a machine of run {machine.run}", error) from None
+        for each in others:
+            removal.terminate(self.api, region, each["InstanceId"])
 
     def _undo(self, work: Acquisition, why: BaseException) -> None:
         """Remove what an acquisition that failed has made so far."""
         order, region = work.order, work.region
         try:
             for _ in moments(_LISTED_S if work.asked else 0.0, first_s=0.5, most_s=2.0):
-                found = standing(self.api, region, order)
+                found = [
+                    each for each in standing(self.api, region, order) if work.got_here(each)
+                ]
                 for instance in found:
                     removal.terminate(self.api, region, instance["InstanceId"])
                 if found:

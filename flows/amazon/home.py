@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import threading
+import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _ID_BYTES: Final = 4
 _MOST: Final = 200
 _LOCK: Final = "lock"
+_LOCK_TRIES: Final = 20
+_LOCK_PAUSE_S: Final = 0.02
 _held: dict[Path, int] = {}  # lock -> descriptor: runs for which this process rents
 _users: defaultdict[Path, set[str]] = defaultdict(set)  # a run's hosts in this process
 _alone = threading.RLock()  # hosts of a run are rented side by side
@@ -107,12 +110,20 @@ class RunHome:
             return
         _private_folder(self.path)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)  # a process of the same run has it already
+        for _ in range(_LOCK_TRIES):  # who asks whether the run lives has it for a moment
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_LOCK_PAUSE_S)
+                continue
+            _held[lock] = descriptor
             return
-        _held[lock] = descriptor
+        os.close(descriptor)  # a process of the same run has it already
+
+    @property
+    def is_held_here(self) -> bool:
+        """Whether it is this process that rents for the run."""
+        return self.path / _LOCK in _held
 
     def is_alive(self) -> bool:
         """Whether a process that rents for the run lives."""

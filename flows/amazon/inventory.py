@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,12 +44,16 @@ class _Left:
     is_billed: bool = False
 
 
-def owned_in(api: Api, region: str, home: Home, now: dt.datetime) -> Iterator[Owned]:
-    """All that is ours in a region."""
+def owned_in(
+    api: Api, region: str, home: Home, now: dt.datetime, known: Collection[str] = ()
+) -> Iterator[Owned]:
+    """All that is ours in a region: it bears all of our tags, or is a machine that is known."""
     wanted = [*tags.of_any_run(), *filters(instance_state_name=LIVING)]
     with_machine = set()
     for instance in instances(api, region, wanted):
         told = tags.read(instance)
+        if not (tags.are_ours(told) or f"{region}/{instance['InstanceId']}" in known):
+            continue
         with_machine.add((told.get(tags.CAMPAIGN, ""), told.get(tags.RUN, "")))
         price = _price(api, region, instance, now)
         yield _owned(_machine(instance, region, price), told, home, region, instance)
@@ -72,15 +76,6 @@ def state_for(told: dict[str, str], home: Home, region: str) -> str:
         return HELD_ELSEWHERE
     run = home.run(told.get(tags.CAMPAIGN, ""), told.get(tags.RUN, ""), region)
     return HELD if run.is_alive() else LEFT_BEHIND
-
-
-def expiry(told: dict[str, str], otherwise: dt.datetime) -> dt.datetime:
-    """When the tags say that it must be gone."""
-    try:
-        found = dt.datetime.fromisoformat(told.get(tags.EXPIRES, ""))
-    except ValueError:
-        return otherwise
-    return found if found.tzinfo is not None else otherwise
 
 
 def _owned(
@@ -126,7 +121,7 @@ def _machine(instance: dict[str, Any], region: str, price: Quantity | None) -> M
         campaign=told.get(tags.CAMPAIGN, ""),
         run=told.get(tags.RUN, ""),
         acquired_at=since,
-        expires=expiry(told, since),
+        expires=tags.expires_of(told) or since,
         noted={
             "instance_type": instance["InstanceType"],
             "zone": instance["Placement"]["AvailabilityZone"],
@@ -139,9 +134,9 @@ def _left(api: Api, region: str) -> dict[tuple[str, str], _Left]:
     found: defaultdict[tuple[str, str], _Left] = defaultdict(_Left)
     for operation, key, name in _OTHERS:
         for thing in items(api, "ec2", operation, region, key, Filters=tags.of_any_run()):
-            if thing.get("State") == "deleting":
-                continue
             told = tags.read(thing)
+            if thing.get("State") == "deleting" or not tags.are_ours(told):
+                continue
             left = found[told.get(tags.CAMPAIGN, ""), told.get(tags.RUN, "")]
             left.names.append(str(thing[name]))
             left.tags = told
@@ -162,7 +157,7 @@ def _nobody(campaign: str, run: str, left: _Left, region: str, now: dt.datetime)
         campaign=campaign,
         run=run,
         acquired_at=left.since or now,
-        expires=expiry(left.tags, now),
+        expires=tags.expires_of(left.tags) or now,
     )
 
 

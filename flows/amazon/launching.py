@@ -32,7 +32,8 @@ def standing(api: Api, region: str, order: Order) -> list[dict[str, Any]]:
         {"Name": f"tag:{tags.HOST}", "Values": [order.host_id]},
         *filters(instance_state_name=COMING),
     ]
-    return list(instances(api, region, wanted))
+    found = instances(api, region, wanted)
+    return [each for each in found if tags.are_ours(tags.read(each))]
 
 
 def launched(

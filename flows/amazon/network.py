@@ -10,6 +10,7 @@ from catalog.schema.cloud import Aws
 from flows.amazon import tags
 from flows.amazon.api import Api, ApiError, filters, items
 from flows.amazon.launch_request import Place
+from flows.clouds.protocol import Order
 from flows.errors import InfrastructureError, UsageError
 
 SSH_PORT: Final = 22
@@ -99,9 +100,22 @@ def caller_range(stated: str | None, ask: Callable[[str], str]) -> str:
 
 
 def group_for_caller(
-    api: Api, region: str, *, network: str, name: str, caller: str, made: Mapping[str, str]
+    api: Api,
+    region: str,
+    *,
+    network: str,
+    name: str,
+    caller: str,
+    made: Mapping[str, str],
+    order: Order,
 ) -> str:
-    """The id of the run's security group: port 22 for the caller and nothing else."""
+    """The id of the run's security group: port 22 for the caller and nothing else.
+
+    Raises
+    ------
+    InfrastructureError
+        If a group of that name is there and none of the run's.
+    """
     try:
         answer = api(
             "ec2",
@@ -116,7 +130,9 @@ def group_for_caller(
     except ApiError as error:
         if error.code != "InvalidGroup.Duplicate":
             raise
-        group = _named(api, region, network, name)
+        there = _named(api, region, network, name)
+        require_of_run(there, f"security group {name!r}", region, order)
+        group = str(there["GroupId"])
     try:
         api(
             "ec2",
@@ -138,14 +154,27 @@ def _ssh_from(caller: str) -> dict[str, Any]:
     return {**base, "IpRanges": [{"CidrIp": caller, "Description": "the caller"}]}
 
 
-def _named(api: Api, region: str, network: str, name: str) -> str:
+def require_of_run(thing: Mapping[str, Any], what: str, region: str, order: Order) -> None:
+    """Return if a thing bears the run's tags; others have names too."""
+    told = tags.read(thing)
+    own = (tags.fit(order.campaign), tags.fit(order.run))
+    if not tags.are_ours(told) or (told[tags.CAMPAIGN], told[tags.RUN]) != own:
+        raise InfrastructureError(
+            f"AWS {region}",
+            f"a {what} is there that is not of this run",
+            "It is not touched: remove or rename it, or name the run otherwise",
+        )
+
+
+def _named(api: Api, region: str, network: str, name: str) -> dict[str, Any]:
     answer = api(
         "ec2",
         "describe_security_groups",
         region,
         Filters=filters(group_name=name, vpc_id=network),
     )
-    return str(answer["SecurityGroups"][0]["GroupId"])
+    found: dict[str, Any] = answer["SecurityGroups"][0]
+    return found
 
 
 def _subnets(api: Api, region: str, stated: tuple[str, ...]) -> dict[str, str]:

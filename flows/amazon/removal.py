@@ -104,7 +104,7 @@ def clear(
     """
     own = tags.of_run(campaign, run)
     try:
-        living = list(instances(api, region, [*own, *filters(instance_state_name=LIVING)]))
+        living = list(living_of(api, region, campaign, run))
         _volumes(api, region, own)
     except ApiError as error:
         raise still_billed(f"a volume of run {run}", error) from None
@@ -117,12 +117,19 @@ def clear(
     return left
 
 
+def living_of(api: Api, region: str, campaign: str, run: str) -> Iterator[dict[str, Any]]:
+    """Instances of a run that are not over."""
+    wanted = [*tags.of_run(campaign, run), *filters(instance_state_name=LIVING)]
+    return (each for each in instances(api, region, wanted) if tags.are_ours(tags.read(each)))
+
+
 def _volumes(api: Api, region: str, own: list[dict[str, Any]]) -> None:
     wanted = [*own, *filters(status="available")]
     for volume in list(
         items(api, "ec2", "describe_volumes", region, "Volumes", Filters=wanted)
     ):
-        _gone(api, region, "delete_volume", VolumeId=volume["VolumeId"])
+        if tags.are_ours(tags.read(volume)):
+            _gone(api, region, "delete_volume", VolumeId=volume["VolumeId"])
 
 
 def _interfaces(api: Api, region: str, own: list[dict[str, Any]]) -> Iterator[str]:
@@ -168,7 +175,8 @@ def _listed(
 ) -> list[dict[str, Any]] | list[str]:
     """What is there; or, as a word, why that cannot be seen."""
     try:
-        return list(items(api, "ec2", operation, region, key, Filters=wanted))
+        found = items(api, "ec2", operation, region, key, Filters=wanted)
+        return [each for each in found if tags.are_ours(tags.read(each))]
     except ApiError as error:
         return [f"{key}: {error.code}"]
 

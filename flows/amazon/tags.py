@@ -58,6 +58,22 @@ def read(thing: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
 
 
+def expires_of(told: Mapping[str, str]) -> dt.datetime | None:
+    """When the tags say that it must be gone; None where they do not."""
+    try:
+        found = dt.datetime.fromisoformat(told.get(EXPIRES, ""))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def are_ours(told: Mapping[str, str]) -> bool:
+    """Whether these are all tags of ours; who has only some of them is somebody else's."""
+    return all(told.get(name) for name in (CAMPAIGN, RUN, HOST, BY)) and (
+        expires_of(told) is not None
+    )
+
+
 def of_run(campaign: str, run: str) -> list[dict[str, Any]]:
     """The filter that finds all that was made for a run."""
     return [
@@ -67,5 +83,5 @@ def of_run(campaign: str, run: str) -> list[dict[str, Any]]:
 
 
 def of_any_run() -> list[dict[str, Any]]:
-    """The filter that finds all that was made for any run."""
+    """The filter that finds all that was made for any run, beside what has that tag too."""
     return [{"Name": "tag-key", "Values": [RUN]}]

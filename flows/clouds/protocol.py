@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -24,6 +24,7 @@ from pydantic import TypeAdapter
 
 from catalog.quantity import Quantity
 from catalog.schema import Campaign
+from flows.errors import InfrastructureError
 
 ACQUIRING: Final = "acquiring"
 ACQUIRED: Final = "acquired"
@@ -165,6 +166,14 @@ class Owned:
     seen: str = ""
 
 
+class PartlyListedError(InfrastructureError):
+    """Some of a cloud could not be asked; ``owned`` is what the rest of it has of ours."""
+
+    def __init__(self, where: str, seen: str, do: str, *, owned: Iterable[Owned]) -> None:
+        super().__init__(where, seen, do)
+        self.owned = tuple(owned)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offering:
     """What a driver can give out: a ``host`` or ``offer`` for a campaign file.
@@ -201,7 +210,13 @@ class Driver(Protocol):
         """
 
     def list_owned(self) -> tuple[Owned, ...]:
-        """Every machine that is ours, of whatever run; acts on nothing."""
+        """Every machine that is ours, of whatever run; acts on nothing.
+
+        Raises
+        ------
+        PartlyListedError
+            If some of them cannot be seen.
+        """
 
 
 def machine_from_json(document: object) -> Machine:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from catalog.quantity import Basis, Quantity
 from flows.clouds.protocol import HELD, HELD_ELSEWHERE, LEFT_BEHIND, Machine, Owned
-from flows.owned import UNCONFIRMED, Holding, holdings, released, unreleased
+from flows.owned import CLOCKS_APART, UNCONFIRMED, Holding, holdings, released, unreleased
 
 NOW = dt.datetime(2026, 11, 30, 12, 0, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
@@ -53,7 +53,8 @@ def entry(event: str, **facts):
         (LEFT_BEHIND, NOW + HOUR, True),
         (LEFT_BEHIND, NOW - HOUR, True),
         (HELD_ELSEWHERE, NOW + HOUR, False),
-        (HELD_ELSEWHERE, NOW, True),
+        (HELD_ELSEWHERE, NOW, False),  # clocks of two machines differ
+        (HELD_ELSEWHERE, NOW - CLOCKS_APART, True),
         (UNCONFIRMED, NOW + HOUR, False),
         (UNCONFIRMED, NOW - HOUR, True),
     ],
@@ -118,6 +119,12 @@ def test_what_no_cloud_lists_any_more_is_gone_and_what_could_not_be_asked_is_not
     assert holdings([], known, (), NOW) == ()
     (found,) = holdings([], known, ("aws",), NOW)
     assert (found.owned.state, found.owned.is_billed) == (UNCONFIRMED, True)
+
+
+def test_what_a_cloud_that_was_half_seen_lists_is_shown_once():
+    found = holdings([owned()], {"us-east-1/i-1": machine()}, ["aws"], NOW)
+
+    assert [each.owned.state for each in found] == [LEFT_BEHIND]
 
 
 def test_what_costs_money_comes_first():

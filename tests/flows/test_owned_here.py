@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.clouds import Cloud
-from flows.clouds.protocol import HELD, LEFT_BEHIND, Machine, Owned, Site
+from flows.clouds.protocol import HELD, LEFT_BEHIND, Machine, Owned, PartlyListedError, Site
 from flows.errors import InfrastructureError, StillBilled
 from flows.owned import UNCONFIRMED
 from flows.owned_here import look, recorder, remove, sweep
@@ -41,6 +41,7 @@ class Sky:
     there: dict[str, Owned] = field(default_factory=dict)
     refuses: set[str] = field(default_factory=set)
     is_dark: bool = False
+    is_half_dark: bool = False
     site: Site | None = None
 
     def put(self, name: str, state: str, hours: int = 1) -> None:
@@ -55,6 +56,8 @@ class Sky:
     def list_owned(self) -> tuple[Owned, ...]:
         if self.is_dark:
             raise InfrastructureError(self.name, "no answer", "Wait")
+        if self.is_half_dark:
+            raise PartlyListedError(self.name, "no answer", "Wait", owned=self.there.values())
         return tuple(self.there.values())
 
     def release(self, machine: Machine, record) -> None:
@@ -94,6 +97,16 @@ def test_one_cloud_that_is_dark_hides_no_other(site):
 
     assert [each.machine.id for each in found.holdings] == ["m1"]
     assert found.problems == ("dark could not be asked: dark: no answer. Wait",)
+
+
+def test_what_half_a_cloud_tells_is_shown_beside_what_it_does_not(site):
+    sky = Sky(is_half_dark=True)
+    sky.put("m1", LEFT_BEHIND)
+
+    found = look(site, (), lambda: [sky.cloud()])
+
+    assert [each.machine.id for each in found.holdings] == ["m1"]
+    assert found.problems == ("one could not be asked: one: no answer. Wait",)
 
 
 def test_a_cloud_that_is_not_configured_is_not_asked(site):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from catalog.load import load_catalog
-from flows.clouds.protocol import machine_from_json
+from flows.clouds.protocol import PartlyListedError, machine_from_json
 from flows.errors import ExitCode, InfrastructureError, StillBilled, UsageError
 from tests.flows.amazon.aws_endpoint import (
     ARM,
@@ -533,7 +533,7 @@ def test_what_costs_nothing_and_would_not_go_is_named_and_still_ours(
 
 def test_a_volume_that_stays_behind_is_billed_until_it_is_gone(driver, world, ledger, ec2):
     machine = driver.acquire(order(), ledger)
-    told = [{"Key": "runoff:campaign", "Value": "a"}, {"Key": "runoff:run", "Value": "r1"}]
+    told = [{"Key": key, "Value": value} for key, value in tags_in(ec2, "volume").items()]
     left = ec2.create_volume(
         AvailabilityZone="us-east-1a",
         Size=10,
@@ -577,15 +577,128 @@ def test_a_resumed_campaign_takes_over_the_machine_of_its_earlier_try(driver_wit
     assert machine_from_json(again.to_json()) == again
 
 
-def test_a_machine_that_cannot_be_entered_from_here_is_replaced(
-    driver_with, ledger, ec2, tmp_path
-):
+def test_a_machine_whose_key_is_lost_is_replaced(driver_with, ledger, ec2):
     first = driver_with().acquire(order(), ledger)
+    Path(first.login.key).unlink()
 
-    again = driver_with(site={"state": tmp_path / "another"}).acquire(order(), ledger)
+    again = driver_with().acquire(order(), ledger)
 
     assert again.id != first.id
     assert left_in(ec2)["instances"] == [again.id.split("/")[1]]
+
+
+def test_a_run_of_the_same_name_elsewhere_keeps_its_machine(driver_with, ledger, ec2, tmp_path):
+    first = driver_with().acquire(order(), ledger)
+    before = left_in(ec2)
+
+    with pytest.raises(InfrastructureError, match="already, got by ada@"):
+        driver_with(site={"state": tmp_path / "another"}).acquire(order(), ledger)
+
+    assert left_in(ec2) == before
+    assert first.id.split("/")[1] in before["instances"]
+
+
+# what is somebody else's
+
+
+ALL_BUT = ("campaign", "run", "expires", "host", "by")
+
+
+@pytest.mark.parametrize("missing", ALL_BUT)
+def test_what_bears_some_of_our_tags_is_never_listed_nor_removed(driver, ledger, ec2, missing):
+    """A user's own tags begin with runoff too; only all five together are ours."""
+    told = {
+        "campaign": "a",
+        "run": "r1",
+        "expires": "2020-01-01T00:00:00+00:00",
+        "host": "aws-g6.xlarge",
+        "by": "somebody@else/1",
+    }
+    del told[missing]
+    bears = [{"Key": f"runoff:{name}", "Value": value} for name, value in told.items()]
+
+    def tagged(kind: str) -> list[dict]:
+        return [{"ResourceType": kind, "Tags": bears}]
+
+    ec2.run_instances(
+        ImageId=UBUNTU, MinCount=1, MaxCount=1, TagSpecifications=tagged("instance")
+    )
+    ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, TagSpecifications=tagged("volume"))
+    ec2.create_key_pair(KeyName="theirs", TagSpecifications=tagged("key-pair"))
+    ec2.create_security_group(
+        GroupName="theirs", Description="d", TagSpecifications=tagged("security-group")
+    )
+    before = left_in(ec2)
+
+    assert driver.list_owned() == ()
+    driver.release(driver.acquire(order(), ledger), ledger)
+
+    assert left_in(ec2) == before
+
+
+@pytest.mark.parametrize("kind", ["key pair", "security group"])
+def test_a_thing_of_the_same_name_that_is_not_ours_is_not_touched(driver, ledger, ec2, kind):
+    if kind == "key pair":
+        ec2.create_key_pair(KeyName="runoff-a-r1")
+    else:
+        ec2.create_security_group(GroupName="runoff-a-r1", Description="theirs")
+    before = left_in(ec2)
+
+    with pytest.raises(InfrastructureError, match=f"a {kind} 'runoff-a-r1' is there that"):
+        driver.acquire(order(), ledger)
+
+    assert left_in(ec2) == before
+    groups = ec2.describe_security_groups(GroupNames=["runoff-a-r1"] if kind[0] == "s" else [])
+    assert not any(each["IpPermissions"] for each in groups["SecurityGroups"])
+
+
+def test_a_machine_of_a_ledger_is_ours_whatever_became_of_its_tags(driver_with, ledger, ec2):
+    machine = driver_with().acquire(order(), ledger)
+    ec2.delete_tags(Resources=[machine.id.split("/")[1]], Tags=[{"Key": "runoff:expires"}])
+
+    (owned,) = driver_with(site={"known": (machine,)}).list_owned()
+
+    assert owned.machine.id == machine.id
+
+
+def test_one_region_that_cannot_be_asked_hides_no_other(driver_with, world, ledger):
+    machine = driver_with().acquire(order(), ledger)
+    world.faults = [Fault("DescribeInstances", "UnauthorizedOperation", times=1)]
+
+    with pytest.raises(PartlyListedError, match="AWS eu-central-1") as told:
+        driver_with(more={"RUNOFF_AWS_REGIONS": "eu-central-1"}).list_owned()
+
+    assert [each.machine.id for each in told.value.owned] == [machine.id]
+
+
+def test_a_second_machine_of_an_earlier_try_ends_with_the_run(driver, ledger, ec2, world):
+    """A try that was killed may have been granted one that was not listed yet."""
+    machine = driver.acquire(order(), ledger)
+    bears = ec2.describe_tags(
+        Filters=[{"Name": "resource-id", "Values": [machine.id.split("/")[1]]}]
+    )["Tags"]
+    told = [{"Key": each["Key"], "Value": each["Value"]} for each in bears]
+    ec2.run_instances(
+        ImageId=UBUNTU,
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": told}],
+    )
+
+    driver.release(machine, ledger)
+
+    assert "instances" not in left_in(ec2)
+    assert "keys" not in left_in(ec2)
+
+
+def test_a_disk_at_home_that_is_full_keeps_no_machine(driver, ledger, ec2):
+    machine = driver.acquire(order(), ledger)
+    attempt = driver.home.run("a", "r1", "us-east-1").path / "aws-g6.xlarge.attempt"
+    attempt.mkdir()  # it cannot be written
+
+    driver.release(machine, ledger)
+
+    assert left_in(ec2) == {}
 
 
 def test_a_machine_that_is_bought_in_another_way_is_replaced(driver_with, ledger, ec2):

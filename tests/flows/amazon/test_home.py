@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -104,6 +107,22 @@ def test_a_run_lives_as_long_as_the_process_that_rents_for_it(home):
     process.communicate()
 
     assert not run.is_alive()
+
+
+def test_a_run_is_held_although_somebody_asks_just_then_whether_it_lives(home):
+    run = home.run("a", "r", "us-east-1")
+    run.path.mkdir(parents=True)
+    asking = os.open(run.path / "lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    timer = threading.Timer(0.1, os.close, [asking])
+    timer.start()
+
+    run.hold("host")
+
+    timer.join()
+    assert run.is_held_here
+    run.leave("host")
+    run.forget()
 
 
 def test_a_run_that_this_process_holds_lives_until_it_is_forgotten(home):
