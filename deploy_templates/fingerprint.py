@@ -17,8 +17,8 @@ NEUTRAL_PORT = 1
 def neutral(request: LaunchRequest) -> LaunchRequest:
     """The same launch with the names and places that cannot move a number made equal.
 
-    The candidate's name, the served name, the port, folders, where programs lie, mirrors and
-    whether the site is offline; what a checkpoint is remains.
+    The candidate's name, the served name, port and interface, folders, where programs lie,
+    mirrors and whether the site is offline; what a checkpoint is remains.
     """
     draft = request.variables.draft_model
     is_path = draft is not None and draft.startswith("/")
@@ -34,6 +34,7 @@ def neutral(request: LaunchRequest) -> LaunchRequest:
         ),
         mirrors=Mirrors(),
         offline=False,
+        is_open=False,
         programs={},
         devices=tuple(range(len(request.devices))),
         weight_bytes=None,

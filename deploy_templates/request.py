@@ -84,7 +84,8 @@ class LaunchRequest:
     ``name``, ``port`` and a checkpoint's folder it cannot move a number. ``cpus`` are the
     cores that the server is bound to, ``devices`` the accelerators that it sees (empty: all;
     which ones moves no number, how many does); ``weight_bytes`` lengthens the wait for
-    readiness; ``variant`` chooses one of the runtime's forms by name.
+    readiness; ``variant`` chooses one of the runtime's forms by name. ``is_open``: the server
+    listens on all interfaces, for load from another machine; a container never does.
     """
 
     name: str
@@ -103,6 +104,7 @@ class LaunchRequest:
     variant: str | None = None
     mirrors: Mirrors = Mirrors()
     offline: bool = False
+    is_open: bool = False
     programs: Mapping[str, str] = field(default_factory=dict)
     image: str | None = None
     extra_args: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from deploy_templates.schema import ConfigFile, Form, Image, Package, Pin, Readi
 from deploy_templates.words import Context, word
 
 LOOPBACK = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a container, published on loopback only
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - in a container, or for load from another machine
 DRAFT_FOLDER = "/draft"
 FILE_ENDING = ".gguf"
 
@@ -223,7 +223,7 @@ class Setting:
         return {
             **asdict(request.variables),
             "draft_model": self.draft_argument,
-            "host": EVERYWHERE if self.in_container else LOOPBACK,
+            "host": EVERYWHERE if self.in_container or request.is_open else LOOPBACK,
             "port": request.port,
             "model": self.model_argument,
             "model_name": request.model,

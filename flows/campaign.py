@@ -31,7 +31,7 @@ from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
 from flows.measure import Pointer, Serving, measure_replication
-from flows.placing import load_host
+from flows.placing import load_host, loaders
 from flows.provision import acquire, describe, give_back_early, is_rented, release
 from flows.search import next_rate
 from flows.setting_up import control
@@ -84,13 +84,28 @@ async def campaign(run: str) -> State[Any]:
         await screened()
         await checked()
         try:
-            await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
+            if await _loaders_are_ours(work):
+                await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
         finally:
             await released()
         await concluded()
         await reported()
     why = work.interruption.why
     return Completed() if why is None else Cancelled(message=f"ended early: {why}")
+
+
+async def _loaders_are_ours(work: Underway) -> bool:
+    """Whether the machines from which load comes to others are there; else nothing is."""
+    try:
+        for host in loaders(work):
+            await _named(acquired, f"acquire {host}", host=host)(host)
+    except Interrupted:
+        return False
+    except RunoffError as error:
+        for host in work.hosts:
+            work.lose_host(host, error)
+        return False
+    return True
 
 
 async def _on_host(work: Underway, host: str) -> None:

@@ -11,6 +11,7 @@ from flows.underway import Underway, utc_now
 from reports.run.plan_file import CandidateFacts
 
 LOCAL: Final = "local"
+_HERE: Final = ("orchestrator", LOCAL)
 
 
 def candidates_of(work: Underway, host: str) -> tuple[CandidateFacts, ...]:
@@ -20,11 +21,19 @@ def candidates_of(work: Underway, host: str) -> tuple[CandidateFacts, ...]:
 
 def load_host(work: Underway, candidate: str) -> str:
     """From which machine the load of a candidate comes."""
-    stated = work.plan.load_from
+    stated = LOCAL if work.plan.rehearsal else work.plan.load_from
     if stated == "candidate":
         facts = work.facts(candidate)
         return LOCAL if facts.kind == "endpoint" else facts.host
-    return LOCAL if stated == "orchestrator" else host_id_of(stated)
+    return LOCAL if stated in _HERE else host_id_of(stated)
+
+
+def loaders(work: Underway) -> tuple[str, ...]:
+    """Machines that are needed for their load alone."""
+    names = dict.fromkeys(
+        load_host(work, each.name) for each in work.plan.candidates if each.measured
+    )
+    return tuple(name for name in names if name != LOCAL and name not in work.hosts)
 
 
 def placement(work: Underway, candidate: str) -> CpuPlacement:

@@ -8,22 +8,23 @@ from typing import Final
 
 from deploy_templates.plan import LaunchPlan
 from flows.after_failure import began, explain
-from flows.errors import InfrastructureError, LaunchError, RunoffError
-from flows.hosts.host import CampaignHost
+from flows.errors import LaunchError, RunoffError
 from flows.interruption import Interrupted
 from flows.launch.wait import Progress as StartProgress
 from flows.launching import set_aside
+from flows.load_way import is_apart, machine_of, place_to, way_of
 from flows.measure import Serving, service_endpoints
 from flows.measuring.process import MeasuringProcess
-from flows.measuring.sampling import Sampling
+from flows.measuring.sampling import Sampled, Sampling
 from flows.placement_cpus import CpuPlacement
 from flows.placing import LOCAL, load_host, placement
-from flows.underway import SEARCH_LAUNCH, Underway
+from flows.underway import SEARCH_LAUNCH, Held, Underway
 from reports.run.plan_file import Visit
 
 _LOG: Final = "measuring.log"
-_DEVICES_S: Final = 1.0  # each look at an accelerator costs its driver some work
-_PROCESSORS_S: Final = 0.25  # the kernel's own counters cost nothing, and cells are short
+_OFTEN_S: Final = 0.1
+_SELDOM_S: Final = 1.0
+_FEW_CPUS: Final = 16
 
 
 def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
@@ -76,7 +77,7 @@ def serve(work: Underway, visit: Visit) -> Serving:
         return _service(work, visit, launch)
     work.record("launching", **_who(visit), launch=launch)
     work.progress.state(visit.candidate, f"launch {_number(visit)} starts")
-    since_s = began(host_of(work, visit))
+    since_s = began(machine_of(work, visit.host))
     try:
         return _server(work, visit, launch, since_s)
     except RunoffError as error:
@@ -121,7 +122,7 @@ def _explain(
 
 
 def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) -> Serving:
-    cpus, host = placement(work, visit.candidate), host_of(work, visit)
+    cpus, host = placement(work, visit.candidate), machine_of(work, visit.host)
     folder = work.launch_folder(visit)
     with _given_up(_measurer(work, visit, cpus)) as measurer:
 
@@ -137,33 +138,31 @@ def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) ->
             name=f"{work.plan.run}-{launch}",
             environment=work.around.environment,
             progress=told,
+            is_open=is_apart(work, visit),
         )
+        try:
+            way = way_of(work, visit, plan, running, cpus.load or ())
+        except BaseException:
+            running.stop()
+            raise
     work.record("launched", **_who(visit), launch=launch, pid=running.pid)
     work.learn_launch(visit.candidate, None)
     return Serving(
         launch,
-        endpoints=(running.endpoint(),),
+        endpoints=(way.endpoint,),
         served_model=running.facts.served_model,
         measurer=measurer,
         placement=cpus,
         plan=plan,
         running=running,
-        place=host.load_beside(running, cpus.load or ()),
-        sampling=sampling_of(work, visit, plan, cpus),
+        place=way.place,
+        sampling=sampling_of(work, visit, plan, cpus, way.clock),
         since_s=since_s,
     )
 
 
-def host_of(work: Underway, visit: Visit) -> CampaignHost:
-    """The machine of a launch, entered."""
-    held = work.held[visit.host]
-    if held.host is None:
-        raise InfrastructureError(f"host {visit.host!r}", "it has not been entered", "")
-    return held.host
-
-
 def sampling_of(
-    work: Underway, visit: Visit, plan: LaunchPlan, cpus: CpuPlacement
+    work: Underway, visit: Visit, plan: LaunchPlan, cpus: CpuPlacement, clock: Sampled | None
 ) -> Sampling | None:
     """What is sampled beside the launch's cells; nothing of a simulated engine's machine."""
     if plan.simulation:
@@ -172,11 +171,22 @@ def sampling_of(
     request = work.prepared[visit.candidate].requested.request
     devices = () if request is None else request.devices
     return Sampling(
-        machine=host_of(work, visit).sampled(cpus.load or ()),
-        every_s=_DEVICES_S if held.found.devices else _PROCESSORS_S,
+        machine=machine_of(work, visit.host).sampled(cpus.load or ()),
+        every_s=_every_s(held),
         devices=devices or None,
         targets_mhz={} if held.control is None else held.control.targets_mhz,
+        load_from=clock,
     )
+
+
+def _every_s(held: Held) -> float:
+    """How often a machine is sampled: a cell waits for samples on both sides of it.
+
+    Few processors cost nothing to look at; an accelerator costs its driver some work.
+    """
+    cpus = () if held.facts is None else held.facts.cpu.allowed
+    is_small = bool(cpus) and len(cpus) <= _FEW_CPUS and not held.found.devices
+    return _OFTEN_S if is_small else _SELDOM_S
 
 
 def _service(work: Underway, visit: Visit, launch: str) -> Serving:
@@ -188,6 +198,7 @@ def _service(work: Underway, visit: Visit, launch: str) -> Serving:
         served_model=model,
         measurer=_measurer(work, visit, cpus),
         placement=cpus,
+        place=place_to(work, visit, [each.url for each in endpoints]),
     )
 
 

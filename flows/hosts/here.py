@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from deploy_templates.plan import LaunchPlan
 from flows.bench.places import write_whole
 from flows.bench.shard import HERE, Place
 from flows.control.host import Here, administrator
-from flows.errors import InfrastructureError
+from flows.errors import InfrastructureError, UsageError
 from flows.foreign_load import HostLoad, look
 from flows.hosts.lines import line_within
 from flows.launch.running import Running
@@ -26,6 +27,7 @@ from flows.system.facts import SystemFacts
 from flows.system.here import facts_here
 from flows.underway import utc_now
 
+CONNECT_S: Final = 5.0
 _SETTINGS_S: Final = 300.0  # eight devices with a slow driver
 
 
@@ -74,8 +76,15 @@ class LocalHost:
         name: str,
         environment: Mapping[str, str],
         progress: Callable[[Progress], None],
+        is_open: bool,
     ) -> tuple[LaunchPlan, Running]:
         """The server, ready; its folder names it."""
+        if is_open:
+            raise UsageError(
+                f"candidate {prepared.requested.name!r}",
+                "a server on this machine is reached from this machine alone",
+                "Use load_from: candidate",
+            )
         del name
         return start_server(prepared, folder, environment=environment, progress=progress)
 
@@ -83,6 +92,25 @@ class LocalHost:
         """This machine; the measuring process is held to the CPUs itself."""
         del running, cpus
         return HERE
+
+    def load_to(self, addresses: Mapping[str, str]) -> Place:
+        """This machine: whoever asks has the addresses already."""
+        del addresses
+        return HERE
+
+    @property
+    def address(self) -> None:
+        """Nobody said."""
+        return
+
+    def reaches(self, address: str) -> str | None:
+        """Why it is not reached from here; None: it is."""
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), CONNECT_S).close()
+        except OSError as error:
+            return error.strerror or str(error)
+        return None
 
     def sampled(self, cpus: Sequence[int]) -> SampledHere:
         """Its sampler."""

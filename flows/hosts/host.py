@@ -64,11 +64,28 @@ class CampaignHost(Protocol):
         name: str,
         environment: Mapping[str, str],
         progress: Callable[[Progress], None],
+        is_open: bool,
     ) -> tuple[LaunchPlan, Running]:
-        """The plan as it was launched there, and its server, ready."""
+        """The plan as it was launched there, and its server, ready.
+
+        ``is_open``: other machines reach it, with its key.
+        """
 
     def load_beside(self, running: Running, cpus: Sequence[int]) -> Place:
         """The machine as the place of a server's own load, held to these CPUs (none: all)."""
+
+    def load_to(self, addresses: Mapping[str, str]) -> Place:
+        """The machine as the place of load to servers elsewhere.
+
+        ``addresses`` says how they are called from there, by what they are called here.
+        """
+
+    @property
+    def address(self) -> str | None:
+        """Where others reach it; None: nobody said."""
+
+    def reaches(self, address: str) -> str | None:
+        """Why ``HOST:PORT`` is not reached from the machine; None: it is."""
 
     def sampled(self, cpus: Sequence[int]) -> Sampled:
         """The machine's sampler, held to these CPUs (none: all) where they can be given."""

@@ -28,6 +28,11 @@ from flows.remote.launching import RemoteRunning
 from flows.remote.place import RemotePlace
 from flows.system.facts import SystemFacts
 
+CONNECT_S: Final = 5.0
+_CONNECTS: Final = (
+    "import socket, sys; "
+    "socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3]))"
+)
 _SETTINGS_S: Final = 300.0
 _LOOK_S: Final = 0.05
 
@@ -77,15 +82,38 @@ class FarHost:
         name: str,
         environment: Mapping[str, str],
         progress: Callable[[Progress], None],
+        is_open: bool,
     ) -> tuple[LaunchPlan, Running]:
-        """The server on the host's loopback interface, ready."""
+        """The server on the host's loopback interface, or on all where it is open; ready."""
         return start_there(
-            self.host, prepared, folder, name=name, environment=environment, progress=progress
+            self.host,
+            prepared,
+            folder,
+            name=name,
+            environment=environment,
+            progress=progress,
+            is_open=is_open,
         )
 
     def load_beside(self, running: Running, cpus: Sequence[int]) -> Place:
         """The host itself: nothing of the load passes SSH."""
         return running.place(cpus) if isinstance(running, RemoteRunning) else HERE
+
+    def load_to(self, addresses: Mapping[str, str]) -> Place:
+        """Load from the host over its own network."""
+        return RemotePlace(login=self.host.login, addresses=addresses, leaves=True)
+
+    @property
+    def address(self) -> str:
+        """The address by which it is entered."""
+        return self.host.login.address
+
+    def reaches(self, address: str) -> str | None:
+        """Why it is not reached from the host; None: it is."""
+        host, _, port = address.rpartition(":")
+        words = [self.host.equipped.python, "-c", _CONNECTS, host, port, str(CONNECT_S)]
+        ran = self.hands().run(words)
+        return None if ran.code == 0 else ran.output.strip().rpartition("\n")[2]
 
     def sampled(self, cpus: Sequence[int]) -> RemotePlace:
         """Its sampler, over a connection of the measuring process's own."""

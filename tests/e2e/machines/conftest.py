@@ -16,14 +16,24 @@ import pytest
 import yaml
 
 from tests.conftest import refuse_or_skip
-from tests.e2e.campaign.conftest import Folder, llama
+from tests.e2e.campaign.conftest import Folder, alone, folder, home, llama, prefect_url
 from tests.flows.amazon.aws_endpoint import World
+from tests.flows.amazon.conftest import ec2, endpoint, world
 from tests.flows.launch.conftest import VERSIONS
+from tests.flows.remote.conftest import make_host, proxied, ssh_keys
 from tests.flows.remote.hosts import SshHost, end_all_below, free_port, missing
 
 __all__ = [
-    *("alone", "ec2", "endpoint", "folder", "home", "make_host", "prefect_url", "proxied"),
-    *("ssh_keys", "world"),
+    "alone",
+    "ec2",
+    "endpoint",
+    "folder",
+    "home",
+    "make_host",
+    "prefect_url",
+    "proxied",
+    "ssh_keys",
+    "world",
 ]
 TOKEN = "hf_this-is-planted-and-must-not-be-found"
 OFFER = "aws/m7i.metal-48xl"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
-from tests.e2e.campaign.conftest import events, kept, planned
+from tests.e2e.campaign.conftest import ended, events, kept, planned
 from tests.e2e.machines.conftest import TOKEN, far_llama, found_in, on_aws
 from tests.flows.amazon.conftest import left_in
 
@@ -16,9 +20,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
 def test_a_rented_machine_serves_is_measured_and_leaves_nothing_in_the_account(
     folder, rented, ec2, tmp_path
 ):
-    campaign = on_aws(folder, far_llama("rented"), matrix={"rates": []})
+    campaign = on_aws(folder, far_llama("rented"), matrix={"rates": [], "replications": 1})
 
-    done = folder.compare(campaign, "--yes")
+    done = folder.compare(campaign, "--yes", "--allow", "5")
 
     run = folder.run
     assert done.code == 0, done.err
@@ -39,3 +43,43 @@ def test_a_rented_machine_serves_is_measured_and_leaves_nothing_in_the_account(
     assert found_in(tmp_path, TOKEN) == []
     assert TOKEN not in done.out + done.err
     assert found_in(run.folder.path, "the-secret-of-the-test") == []
+
+
+def test_what_a_killed_campaign_rents_is_found_and_removed_by_runoff_machines(
+    folder, rented, ec2
+):
+    campaign = on_aws(folder, far_llama("rented"), matrix={"rates": [], "requests": 5000})
+    started = folder.start(campaign, "--yes")
+    folder.wait_for(lambda entry: entry["event"] == "measuring", started)
+    os.kill(started.pid, signal.SIGKILL)
+    ended(started)
+    assert "instances" in left_in(ec2)
+
+    words = [sys.executable, "-P", "-m", "flows.cli", "machines", "--release", "--yes"]
+    done = subprocess.run(
+        words,
+        cwd=folder.path,
+        env=dict(folder.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert left_in(ec2) == {}
+
+
+def test_a_machine_of_a_failed_launch_is_kept_for_a_look_and_the_exit_code_says_so(
+    folder, rented, ec2
+):
+    broken = far_llama("broken", extra_args=["--no-such-option"])
+    campaign = on_aws(folder, broken, matrix={"rates": [], "replications": 1})
+
+    done = folder.compare(campaign, "--yes", "--keep-on-failure", "5m")
+
+    assert done.code == 10, done.err
+    assert "is kept for a look: until" in done.err
+    assert "instances" in left_in(ec2)
+    assert 0 < rented.number("deadline") - time.time() < 300
+    aftermath = folder.run.folder.path / "launch" / "broken" / "0" / "aftermath.json"
+    assert "no-such-option" in aftermath.read_text()
