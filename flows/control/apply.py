@@ -100,8 +100,9 @@ def apply(
     for step, outcome in to_do:
         control.undo.append((step, outcome))
         _make(step, outcome, host)
-        if outcome.status in ("not permitted", "unavailable"):
-            control.undo.pop()
+        is_refused = outcome.status in ("not permitted", "unavailable")
+        if is_refused and _is_back(step, outcome, host):
+            control.undo.pop()  # else some of its files were written before one was refused
     _write(host, control.undo, folder, dead_man)
 
 

@@ -15,6 +15,10 @@ _FORM: Final = re.compile(r"(SXM|PCIE|NVL|OAM)\d?")
 _ONLY_SXM: Final = frozenset({"H200", "B200", "B300"})  # their other forms say theirs
 _VENDORS: Final = frozenset({"NVIDIA", "AMD", "TESLA"})
 _EMPTY: Final = frozenset({"EDITION", "GENERATION", "HBM2E", "HBM3", "HBM3E", "AC"})
+_ANOTHER: Final = frozenset(
+    {"TI", "SUPER", "LAPTOP", "MOBILE", "D", "MAX", "Q", "WORKSTATION", "GRID", "VGPU"}
+)
+_SHARE: Final = re.compile(r"\d+[ABCQ]")  # a virtual device's profile: A100-40C
 
 
 def model_of(name: str) -> frozenset[str]:
@@ -24,6 +28,16 @@ def model_of(name: str) -> frozenset[str]:
         word
         for word in words - _VENDORS - _EMPTY
         if not _MEMORY.fullmatch(word) and not _FORM.fullmatch(word)
+    )
+
+
+def is_another(wanted: frozenset[str], seen: frozenset[str]) -> bool:
+    """Whether the words of what was seen are another model's, or a share of a device."""
+    more = seen - wanted
+    return (
+        not wanted <= seen
+        or bool(more & _ANOTHER)
+        or any(_SHARE.fullmatch(word) for word in more)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from catalog.capabilities import is_below
 from catalog.schema.device import Device
 from flows.machine.found import FoundDevice, FoundMachine
-from flows.machine.names import form_of, model_of
+from flows.machine.names import form_of, is_another, model_of
 
 Severity = Literal["void", "waiver", "note"]
 _MEMORY_SHARE: Final = 0.03  # drivers of one card differ by what they hold back
@@ -147,7 +147,7 @@ def _identity(ordered: Device, found: FoundDevice) -> Iterator[Finding]:
     wanted, seen = model_of(ordered.title), model_of(found.name)
     form, seen_form = form_of(ordered.title), form_of(found.name)
     severity: Severity | None = None
-    if not wanted <= seen or (form and seen_form and form != seen_form):
+    if is_another(wanted, seen) or (form and seen_form and form != seen_form):
         severity = "void"
     elif seen != wanted or (form and seen_form is None):
         severity = "note"

@@ -6,6 +6,8 @@ no name reaches is null. Standard library only.
 
 from __future__ import annotations
 
+import calendar
+import math
 import re
 import subprocess
 import time
@@ -30,6 +32,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ecc_corrected": ("ecc.errors.corrected.volatile.total",),
     "ecc_uncorrected": ("ecc.errors.uncorrected.volatile.total",),
 }
+CLOCK: Final[Mapping[str, str]] = {"TZ": "UTC0"}  # an hour of local time may come twice
 _FORMAT: Final = "--format=csv,noheader,nounits"
 _INVALID: Final = re.compile(r'Field "([^"]+)" is not a valid field')
 _LIMIT_S: Final = 30.0
@@ -90,9 +93,10 @@ def sample_of(line: str, fields: Mapping[str, str], anchor_ns: int) -> dict[str,
 def number(word: str) -> float | int | None:
     """A printed value; what the device or the driver does not tell is None."""
     try:
-        return int(word, 16) if word.startswith("0x") else float(word)
+        found = int(word, 16) if word.startswith("0x") else float(word)
     except ValueError:
         return None  # [N/A], [Not Supported], [Unknown Error], …
+    return found if math.isfinite(found) else None  # nan and inf are words of float's own
 
 
 def _query(names: Iterable[str]) -> str:
@@ -100,10 +104,10 @@ def _query(names: Iterable[str]) -> str:
 
 
 def _stamp_ns(text: str) -> int | None:
-    """Unix nanoseconds of the tool's local time: ``2026/08/22 12:00:00.123``."""
+    """Unix nanoseconds of the tool's time: ``2026/08/22 12:00:00.123``."""
     whole, _, part = text.partition(".")
     try:
-        seconds = time.mktime(time.strptime(whole, "%Y/%m/%d %H:%M:%S"))
+        seconds = calendar.timegm(time.strptime(whole, "%Y/%m/%d %H:%M:%S"))
         return int(seconds) * 10**9 + int(part.ljust(9, "0")[:9] or 0)
     except ValueError:
         return None

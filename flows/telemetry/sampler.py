@@ -8,6 +8,7 @@ its other lines hold.
 from __future__ import annotations
 
 import json
+import os
 import queue
 import resource
 import subprocess
@@ -129,6 +130,7 @@ def _start(argv: list[str]) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         errors="replace",
+        env={**os.environ, **nvidia.CLOCK},
     )
 
 

@@ -103,6 +103,30 @@ def test_files_that_are_not_ours_to_write_are_a_threat(machine, tree, tmp_path):
     assert [each.status for each in control.outcomes] == ["not permitted"]
 
 
+class HalfWritable(Here):
+    """A machine that refuses the last of several files."""
+
+    def run(self, argv):
+        if "performance" not in argv:
+            return Here.run(self, argv)
+        Here.run(self, argv[:-1])
+        return Ran(2, f"sh: cannot create {argv[-1]}: Permission denied")
+
+
+def test_files_that_were_written_before_one_was_refused_are_put_back(tree, tmp_path):
+    asked = CpuControl(governor="performance", swap=None)
+    with hold(HalfWritable(root=tree), tmp_path, asked) as control:
+        inside = texts(tree)
+
+    governors = [text for path, text in inside.items() if path.endswith("governor")]
+    assert sorted(governors) == ["performance", "powersave"]
+    assert {text for path, text in texts(tree).items() if path.endswith("governor")} == {
+        "powersave"
+    }
+    (outcome,) = control.outcomes
+    assert (outcome.status, outcome.restored) == ("not permitted", True)
+
+
 class Deaf(Here):
     """A machine whose kernel takes every value and keeps none."""
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows.machine.found import FoundMachine
+from flows.machine.found import FoundDevice, FoundMachine
 from flows.machine.ordered import Ordered, differences
 from tests.flows.machine.scenes import scene
 
@@ -42,6 +42,24 @@ def test_the_machine_that_was_ordered_has_no_differences(said, device, found):
 )
 def test_another_device_voids(said, device, found, what):
     assert ("void", what) in said(device, found)
+
+
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [
+        ("nvidia-rtx-4090", "NVIDIA GeForce RTX 4090 D"),
+        ("nvidia-rtx-4090", "NVIDIA GeForce RTX 4090 Laptop GPU"),
+        ("nvidia-rtx-5090", "NVIDIA GeForce RTX 5090 Ti"),
+        ("nvidia-a100-40gb-pcie", "GRID A100-40C"),
+        ("nvidia-l40s", "NVIDIA L40S-48C"),
+    ],
+)
+def test_a_sister_model_and_a_share_of_the_device_void(said, devices, device, name):
+    """They have the same words and one more, and may have the same memory."""
+    memory_mib = round(devices[device].memory.value / 2**20)
+    found = FoundMachine(devices=(FoundDevice(index=0, name=name, memory_mib=memory_mib),))
+
+    assert ("void", "device") in said(device, found)
 
 
 def test_a_slice_voids_whatever_its_device(said, devices):

@@ -102,7 +102,15 @@ def test_a_torn_or_foreign_line_is_no_sample(line):
 @pytest.mark.parametrize(
     "word",
     [
-        *("[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "[Insufficient Permissions]"),
+        *(
+            "nan",
+            "inf",
+            "[N/A]",
+            "N/A",
+            "[Not Supported]",
+            "[Unknown Error]",
+            "[Insufficient Permissions]",
+        ),
         *("[GPU requires reset]", "", "0xnone"),
     ],
 )
