@@ -51,6 +51,7 @@ def client_settings(home: Path, api_url: str) -> dict[str, str]:
         "PREFECT_API_URL": api_url,
         "PREFECT_CLI_COLORS": "false",
         "PREFECT_HOME": str(home),
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # a server that is gone early is no news
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
