@@ -43,10 +43,11 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What was removed, and what would not go and why."""
+    """What was removed, what would not go and why, and what could not be looked at."""
 
     removed: tuple[Holding, ...]
     failed: tuple[RunoffError, ...]
+    problems: tuple[str, ...] = ()
 
 
 def look(
@@ -95,7 +96,8 @@ def remove(found: Look, wanted: Iterable[Holding], record: Record) -> Swept:
 def sweep(site: Site, stores: Iterable[Path], record: Record) -> Swept:
     """Remove all that is past its expiry or whose campaign is dead; for a schedule."""
     found = look(site, stores)
-    return remove(found, (each for each in found.holdings if each.is_abandoned), record)
+    done = remove(found, (each for each in found.holdings if each.is_abandoned), record)
+    return replace(done, problems=found.problems)
 
 
 def recorder(state: Path, now: Callable[[], dt.datetime]) -> tuple[Ledger, Record]:

@@ -1,0 +1,53 @@
+"""The sweep: what nobody needs any more is removed on a schedule, as a flow of Prefect."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from prefect import flow
+
+from flows.clouds.protocol import Site
+from flows.errors import InfrastructureError, StillBilled
+from flows.home import state_folder
+from flows.owned_here import recorder, sweep
+
+_DO: Final = "Look at runoff machines"
+
+
+@flow(name="runoff-sweep", persist_result=False)
+def sweep_flow(stores: tuple[str, ...] = ("runs",)) -> tuple[str, ...]:
+    """Remove what is past its expiry or whose campaign is dead; the ids of what went.
+
+    ``stores`` are the folders in which runs are kept. The flow fails where something would not
+    go, or could not be seen.
+    """
+    return swept(os.environ, map(Path, stores), lambda: dt.datetime.now(dt.UTC))
+
+
+def swept(
+    environment: Mapping[str, str], stores: Iterable[Path], now: Callable[[], dt.datetime]
+) -> tuple[str, ...]:
+    """Sweep once; the ids of what was removed.
+
+    Raises
+    ------
+    StillBilled
+        If something would not go.
+    InfrastructureError
+        If a cloud could not be asked, or a ledger could not be read.
+    """
+    site = Site(environment=environment, state=state_folder(environment), now=now)
+    ledger, record = recorder(site.state, now)
+    try:
+        done = sweep(site, stores, record)
+    finally:
+        ledger.close()
+    if done.failed:
+        raise StillBilled("sweep", "; ".join(map(str, done.failed)), _DO)
+    if done.problems:
+        raise InfrastructureError("sweep", "; ".join(done.problems), _DO)
+    return tuple(each.machine.id for each in done.removed)
