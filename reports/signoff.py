@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -112,12 +113,20 @@ def _unfit_predecessor(
             seen="signoff.json approves another manifest than this one",
             do="Move it away if the new evidence is to be signed in its place",
         )
-    elif any(each.by.casefold() == approval.by.casefold() for each in before.approvals):
+    elif any(_same_name(each.by, approval.by) for each in before.approvals):
         yield Refusal(
             rule="signed before",
             seen=f"{approval.by} has approved this manifest already",
             do="Another person may approve it as well",
         )
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether two names read alike, whatever their case, spaces and forms in Unicode."""
+    first, second = (
+        "".join(unicodedata.normalize("NFKC", name).casefold().split()) for name in (one, other)
+    )
+    return first == second
 
 
 def _signoff(

@@ -300,8 +300,11 @@ def test_several_people_approve_one_manifest_in_turn() -> None:
     assert [each.by for each in made.approvals] == ["Ada Lovelace", "Grace Hopper"]
 
 
-def test_the_same_person_does_not_approve_twice() -> None:
-    made = sign(before=signed(), by="ada lovelace")
+@pytest.mark.parametrize(
+    "again", ["ada lovelace", "Ada  Lovelace", "AdaLovelace", "\uff21da Lovelace"]
+)
+def test_the_same_person_does_not_approve_twice(again: str) -> None:
+    made = sign(before=signed(), by=again)
 
     assert isinstance(made, Refused)
     assert [reason.rule for reason in made.reasons] == ["signed before"]
