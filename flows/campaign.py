@@ -30,10 +30,11 @@ from flows import artifacts, closing, opening, searching, visiting
 from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
-from flows.measure import Pointer, Serving, measure_replication
+from flows.measure import Pointer, measure_replication
 from flows.placing import load_host, loaders
 from flows.provision import acquire, describe, give_back_early, is_rented, release
 from flows.search import next_rate
+from flows.serving import Serving
 from flows.setting_up import control
 from flows.underway import Underway
 from reports.run.plan_file import Visit

@@ -4,80 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from deploy_templates.plan import LaunchPlan
-from flows.bench.endpoint import checked_endpoint
 from flows.bench.probe import Survey
-from flows.bench.shard import HERE, Place
 from flows.bench.spec import CellSpec
 from flows.collect.source import launched_source
-from flows.errors import InfrastructureError, LaunchError, UsageError
+from flows.errors import InfrastructureError, UsageError
 from flows.interruption import Interrupted
-from flows.launch.running import Running
-from flows.load.plan import Endpoint, Tls
 from flows.matrix import cell_spec
 from flows.measuring.jobs import Ask, Cell, Measured
-from flows.measuring.process import MeasuringProcess
-from flows.measuring.sampling import Sampling
-from flows.placement_cpus import CpuPlacement
 from flows.placing import load_host
-from flows.preflight.probes import ask
+from flows.serving import Serving, watched
 from flows.underway import Underway, utc_now
 from reports.run.cell_file import CellFile
 from reports.run.layout import CellName
 from reports.run.plan_file import LoadPoint, Visit
 from reports.telemetry.voids import Judgement, is_measured_again, judged
 
-_LOOK_S: Final = 0.25  # a system call each time
 _WHERE: Final = "the load"
-
-
-class Serving:
-    """What a visit measures: a server of ours or a service, how it counts, who asks it.
-
-    ``plan`` and ``running`` are None for a service. ``place`` is where the load comes from,
-    ``sampling`` what is sampled beside it (None: nothing), ``since_s`` the machine's uptime
-    before the launch. ``survey`` is taken once per launch. It is no dataclass: Prefect
-    would look through one at every task.
-    """
-
-    def __init__(
-        self,
-        launch: str,
-        *,
-        endpoints: tuple[Endpoint, ...],
-        served_model: str,
-        measurer: MeasuringProcess,
-        placement: CpuPlacement,
-        plan: LaunchPlan | None = None,
-        running: Running | None = None,
-        place: Place = HERE,
-        sampling: Sampling | None = None,
-        since_s: float | None = None,
-    ) -> None:
-        self.launch = launch
-        self.endpoints = endpoints
-        self.served_model = served_model
-        self.measurer = measurer
-        self.placement = placement
-        self.plan = plan
-        self.running = running
-        self.place = place
-        self.sampling = sampling
-        self.since_s = since_s
-        self.survey: Survey | None = None
-
-    @property
-    def load_cpus(self) -> tuple[int, ...]:
-        """CPUs to which the load is held; none: all."""
-        return self.placement.load or ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +53,7 @@ def survey_once(work: Underway, serving: Serving, visit: Visit, point: LoadPoint
     """How the server counts; asked once per launch."""
     if serving.survey is None:
         spec = spec_of(work, serving, visit, point)
-        with _watched(serving):
+        with watched(serving):
             serving.survey = serving.measurer.ask(Ask(spec=spec))
     return serving.survey
 
@@ -135,7 +82,7 @@ def measure_into(
         place=serving.place,
         sampling=serving.sampling,
     )
-    with _watched(serving):
+    with watched(serving):
         measured = serving.measurer.measure(job)
     if measured.interrupted:
         work.interruption.check()
@@ -252,58 +199,6 @@ def _clocks(work: Underway, visit: Visit) -> Literal["locked", "production"] | N
         return None
     is_locked = held.control is not None and held.control.clock_control == "locked"
     return "locked" if is_locked else "production"
-
-
-def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, ...], str]:
-    """The addresses of a service with its key, and the name by which it has the model."""
-    stated = work.candidate(candidate)
-    headers = {}
-    if stated.api_key_env is not None:
-        key = work.around.environment.get(stated.api_key_env, "").strip()
-        headers["Authorization"] = f"Bearer {key}"
-    endpoints = tuple(checked_endpoint(url, headers, Tls()) for url in stated.endpoint)
-    wanted = work.plan.contract.model
-    there = ask(stated.endpoint[0], headers).models
-    named = wanted if there is None or wanted in there or len(there) != 1 else there[0]
-    return endpoints, named
-
-
-@contextmanager
-def _watched(serving: Serving) -> Iterator[None]:
-    """Within the block a server's death stops the load; at its end it is raised."""
-    running = serving.running
-    if running is None:
-        yield
-        return
-    died: list[LaunchError] = []
-    is_over = threading.Event()
-
-    def look() -> None:
-        while not is_over.wait(_LOOK_S):
-            try:
-                running.check()
-            except LaunchError as error:
-                died.append(error)
-                serving.measurer.stop_load()
-                return
-
-    thread = threading.Thread(target=look, name="server's life", daemon=True)
-    thread.start()
-    try:
-        yield
-    except (InfrastructureError, Interrupted):
-        is_over.set()
-        thread.join()
-        if died:
-            raise died[0] from None
-        running.check()
-        raise
-    finally:
-        is_over.set()
-        thread.join()
-    if died:
-        raise died[0]
-    running.check()
 
 
 def _basis(work: Underway, serving: Serving) -> Literal["measurement", "simulation"]:

@@ -12,8 +12,9 @@ from typing import Any, Final, Literal
 
 from flows.matrix import closed_point
 from flows.matrix.amounts import SEARCH
-from flows.measure import Serving, measure_into
+from flows.measure import measure_into
 from flows.search import ended, search_point
+from flows.serving import Serving
 from flows.underway import SEARCH_LAUNCH, Underway
 from reports.run.plan_file import LoadPoint, Visit
 from reports.run.read import file_text
