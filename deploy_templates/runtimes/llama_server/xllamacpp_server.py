@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -22,6 +23,8 @@ FORCED_EXIT_CODE = 1
 TYPES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "q8_0": "Q8_0", "q4_0": "Q4_0"}
 ATTENTION = {"auto": "AUTO", "on": "ENABLED", "off": "DISABLED"}
 ALL_LAYERS = 9999
+MAGIC = b"GGUF"
+LAST_WORDS_S = 0.3
 
 
 class Parser(argparse.ArgumentParser):
@@ -176,7 +179,8 @@ def main(arguments: list[str]) -> int:
     try:
         server = xllamacpp.Server(parameters(given))
     except RuntimeError as error:
-        sys.stderr.write(f"error: {error}\n")
+        time.sleep(LAST_WORDS_S)  # its log is written by a thread that the end may overtake
+        sys.stderr.write(f"error: {error}{_of_file(given.model)}\n")
         return INVALID_EXIT_CODE
     sys.stdout.write(f"xllamacpp {xllamacpp.__version__} at {server.listening_address}\n")
     sys.stdout.flush()
@@ -185,6 +189,18 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, signal.SIG_DFL)
     del server
     return 0
+
+
+def _of_file(path: str) -> str:
+    """What is wrong with the model's file, in llama.cpp's words; empty: nothing is seen."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a script that needs little
+            magic = file.read(len(MAGIC))
+    except OSError as error:
+        return f": failed to open GGUF file {path}: {error.strerror}"
+    if magic == MAGIC:
+        return ""
+    return f": invalid magic characters: {magic!r}, expected {MAGIC!r}"
 
 
 def _stop(asked: threading.Event) -> None:
