@@ -13,7 +13,7 @@ from reports.cell.settings import CellSettings, ServerWatch, Slo
 from reports.records import Anchor, Records, write_records
 from reports.run.cell_file import AskedCell, CellFile
 from reports.run.layout import CellName
-from reports.run.plan_file import CandidateFacts, RunPlan
+from reports.run.plan_file import RunPlan
 
 
 def keep(store: Store, plan: RunPlan, each: Imported) -> None:
@@ -39,7 +39,7 @@ def keep(store: Store, plan: RunPlan, each: Imported) -> None:
     ):
         text = json.dumps(document, indent=1, sort_keys=True) + "\n"
         (partial / f"{each.replication}.{ending}").write_text(text, encoding="utf-8")
-    store.keep(cell, each.replication, partial, _cell(plan, cell, facts, each, asked))
+    store.keep(cell, each.replication, partial, _cell(plan, cell, each, asked))
 
 
 def _asked(plan: RunPlan, each: Imported) -> AskedCell:
@@ -67,9 +67,7 @@ def _asked(plan: RunPlan, each: Imported) -> AskedCell:
     )
 
 
-def _cell(
-    plan: RunPlan, cell: CellName, facts: CandidateFacts, each: Imported, asked: AskedCell
-) -> CellFile:
+def _cell(plan: RunPlan, cell: CellName, each: Imported, asked: AskedCell) -> CellFile:
     when = each.foreign.date or plan.created_at
     return CellFile(
         run=plan.run,
@@ -78,7 +76,7 @@ def _cell(
         key=cell.key,
         replication=each.replication,
         launch=f"{each.candidate}-imported-{each.replication}",
-        host=facts.host,
+        host=f"unknown, of {each.candidate}",  # no file says that two ran on one machine
         load_host="unknown",
         position=0,
         seed=0,

@@ -104,12 +104,23 @@ def _check_prompts(foreign: Foreign, contract: Lengths) -> None:
 
 def _placed(found: Iterator[tuple[str, Foreign]]) -> Iterator[Imported]:
     seen: dict[tuple[str, str], int] = {}
+    known: dict[int, str] = {}
     for candidate, foreign in found:
+        _check_new(foreign, known)
         point = _point(foreign)
         replication = seen.get((candidate, point.name), 0)
         seen[candidate, point.name] = replication + 1
         yield Imported(
             candidate=candidate, point=point, replication=replication, foreign=foreign
+        )
+
+
+def _check_new(foreign: Foreign, known: dict[int, str]) -> None:
+    """One run given twice would count as two launches that agree to the nanosecond."""
+    times = hash(tuple(tuple(foreign.lists[name]) for name in ("sent_ns", "done_ns")))
+    if (earlier := known.setdefault(times, foreign.where)) is not foreign.where:
+        raise UsageError(
+            foreign.where, f"it is the same run as {earlier}", "Name each run once"
         )
 
 

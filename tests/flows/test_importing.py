@@ -158,7 +158,9 @@ def test_a_candidate_without_results_was_not_measured(here: Path) -> None:
 
 def test_the_label_in_a_file_says_whose_it_is(here: Path) -> None:
     (here / "both.json").write_text(
-        "\n".join(json.dumps(result(15.0, 1, label=label)) for label in "BC")
+        "\n".join(
+            json.dumps(result(15.0, seed, label=label)) for seed, label in enumerate("BC")
+        )
     )
     run = imported(here, "both.json")
 
@@ -194,6 +196,22 @@ def test_what_answers_another_question_is_refused_and_nothing_is_written(
     (here / "other.json").write_text(json.dumps(result(15.0, 1, **changes)))
 
     assert said in refusal(capsys, "B=other.json")
+    assert not (here / "runs").exists()
+
+
+def test_nobody_knows_on_which_machines_they_ran_so_the_margin_is_that_across_machines(
+    here: Path,
+) -> None:
+    run = imported(here, "B=b.json", "C=c.json")
+
+    assert {each.margin for each in run.decision.comparisons} == {0.05}
+
+
+@pytest.mark.parametrize("twice", [("B=b.json", "B=b.json"), ("B=b.json", "C=b.json")])
+def test_one_run_given_twice_is_no_second_launch(
+    here: Path, capsys, twice: tuple[str, str]
+) -> None:
+    assert "it is the same run as b.json" in refusal(capsys, *twice)
     assert not (here / "runs").exists()
 
 
