@@ -73,8 +73,10 @@ def cell_summary(
 
 
 def _basis(launches: Sequence[LaunchMeasure]) -> Basis:
+    """Simulation where a replication or the client's own account of it says so."""
     is_simulated = any(
-        launch.replication.measured.file.basis == "simulation" for launch in launches
+        "simulation" in (each.measured.file.basis, each.account.get("basis"))
+        for each in (launch.replication for launch in launches)
     )
     return Basis.SIMULATION if is_simulated else Basis.MEASUREMENT
 

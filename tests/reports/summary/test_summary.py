@@ -20,6 +20,7 @@ from reports.summary.numbers import over_launches
 from tests.reports.run.builder import CONTRACT, POINTS, QUICK, B, Made, build_run, priced
 
 POINT = "closed-4"
+SIMULATED = {"basis": "simulation"}
 
 
 def summarised(path, *made, **options):
@@ -263,3 +264,11 @@ def test_one_infinite_launch_of_three_leaves_a_median_and_no_interval():
     )
 
     assert (number.value, number.low, number.high, number.maximum) == (2.0, None, None, None)
+
+
+@pytest.mark.parametrize("says_so", [{"cell": SIMULATED}, {"client": SIMULATED}])
+def test_a_cell_is_simulated_where_any_of_its_files_says_so(tmp_path, says_so):
+    _, summary = summarised(tmp_path, Made(name="B", **says_so), **QUICK)
+
+    bases = {cell.basis for cell in summary.candidate("B").cells}
+    assert bases == {Basis.SIMULATION}
