@@ -26,7 +26,7 @@ from prefect.context import TaskRunContext
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Cancelled, Completed
 
-from flows import artifacts, closing, opening, searching, visiting
+from flows import artifacts, clocks, closing, opening, searching, visiting
 from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
@@ -87,6 +87,8 @@ async def campaign(run: str) -> State[Any]:
         try:
             if await _loaders_are_ours(work):
                 await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
+                if any(clocks.is_locked(work, host) for host in work.held):
+                    await _repeated(work)
         finally:
             await released()
         await concluded()
@@ -115,6 +117,7 @@ async def _on_host(work: Underway, host: str) -> None:
         await _named(acquired, f"acquire {host}", host=host)(host)
         for name in work.candidates(host):
             await _named(prepared, f"prepare {name}", candidate=name)(name)
+        await _clocks_locked(work, host)
         for name in work.candidates(host):
             if work.needs_search(name) and not work.is_given_up(name):
                 await _searched(work, name)
@@ -129,8 +132,36 @@ async def _on_host(work: Underway, host: str) -> None:
     except BaseException:
         work.interruption.ask("a fault of runoff's own")  # the others wind down
         raise
-    if is_rented(work, host):
+    is_done = not clocks.is_locked(work, host) or host in work.lost_hosts
+    if is_rented(work, host) and is_done:
         await _named(given_back, f"give back {host}", host=host)(host)
+
+
+async def _clocks_locked(work: Underway, host: str) -> None:
+    """The devices' clocks, locked where they hold under every candidate's load."""
+    if not clocks.can_be_locked(work, host):
+        return
+    seen = [clocks.locked_before(work, host)]
+    for name in work.candidates(host) if not seen[0] else ():
+        if not work.is_given_up(name):
+            async with _served(work, searching.search_visit(work, name)) as serving:
+                if serving is not None:
+                    title = f"{name} clocks"
+                    seen.append(await _named(looked_at, title, candidate=name)(serving, name))
+    await _named(locked, f"lock {host}", host=host)(host, seen)
+
+
+async def _repeated(work: Underway) -> None:
+    """The winner's decision cell once more, at the clocks of production."""
+    try:
+        for visit in await _named(freed, "free the winner's clocks")():
+            await _visited(work, visit)
+    except Interrupted:
+        return
+    except BudgetStop as stop:
+        work.end(stop, "budget")
+    except RunoffError as error:
+        work.progress.said(f"note: the winner's cost is that of locked clocks: {error}")
 
 
 async def _searched(work: Underway, candidate: str) -> None:
@@ -231,6 +262,24 @@ async def prepared(candidate: str) -> None:
 async def launched(visit: Visit) -> Serving:
     """The candidate's server, ready."""
     return await asyncio.to_thread(visiting.serve, _UNDERWAY.get(), visit)
+
+
+@_step
+async def looked_at(serving: Serving, candidate: str) -> dict[int, int]:
+    """The clocks that the devices hold under a candidate's load."""
+    return dict(await asyncio.to_thread(clocks.look, _UNDERWAY.get(), serving, candidate))
+
+
+@_step
+async def locked(host: str, seen: list[dict[int, int]]) -> None:
+    """The devices' clocks, locked."""
+    await asyncio.to_thread(clocks.lock, _UNDERWAY.get(), host, seen)
+
+
+@_step
+async def freed() -> tuple[Visit, ...]:
+    """Launches at the clocks of production that are still to be made."""
+    return await asyncio.to_thread(clocks.repeats, _UNDERWAY.get())
 
 
 @_step

@@ -8,7 +8,7 @@ from typing import Final
 
 from catalog.quantity import Quantity
 from flows.budget import totals
-from flows.budget.steps import host_of
+from flows.budget.steps import DOLLARS_PER_HOUR, host_of
 from flows.clouds import cloud_of
 from flows.clouds.protocol import Machine, Order, Site
 from flows.clouds.ssh_hosts import NAME as SSH_HOSTS
@@ -54,8 +54,10 @@ def acquire(work: Underway, host: str) -> Machine | None:
     machine = driver.acquire(order, work.record)
     work.held[host] = held = Held(driver=driver, machine=machine)
     if own:
-        costs = host_of(work.plan, host)
-        work.spending.rent(host, costs.usd_per_hour, costs.billing, time.monotonic())
+        costs, price = host_of(work.plan, host), machine.price
+        is_known = price is not None and price.unit == DOLLARS_PER_HOUR
+        usd = price.value if price is not None and is_known else costs.usd_per_hour
+        work.spending.rent(host, usd, costs.billing, time.monotonic())
     held.machine = driver.ready(machine, work.record)
     held.host = _entered(work, host, held)
     held.facts = held.host.facts(host)
@@ -132,9 +134,22 @@ def give_back_early(work: Underway, host: str) -> None:
     try:
         give_back(work, host)
     except StillBilled as error:
-        work.still_billed = error
+        if host not in work.held:  # it is kept on purpose
+            work.still_billed = error
     except RunoffError as error:
         work.progress.said(f"note: {error}")
+
+
+def what_became(work: Underway, host: str) -> str:
+    """What its cloud says became of a machine that does not answer; empty: nothing."""
+    held = work.held.get(host)
+    fate = getattr(held.driver, "fate", None) if held is not None else None
+    if held is None or fate is None:
+        return ""
+    try:
+        return str(fate(held.machine))
+    except RunoffError:
+        return ""
 
 
 def is_rented(work: Underway, host: str) -> bool:

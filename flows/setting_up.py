@@ -50,12 +50,15 @@ def describe(work: Underway, host: str, machine: Machine) -> HostFile:
     return file
 
 
-def control(work: Underway, host: str) -> None:
-    """Make the machine's settings for the time of the run; what is not made is a threat."""
+def control(work: Underway, host: str, clocks_mhz: Mapping[int, int] | None = None) -> None:
+    """Make the machine's settings for the time of the run; what is not made is a threat.
+
+    ``clocks_mhz`` are locked by device; others stay free.
+    """
     held = work.held[host]
     if held.host is None or work.plan.rehearsal:
         return
-    order = settings_of(held.found, {})
+    order = settings_of(held.found, clocks_mhz or {})
     try:
         held.settings = held.host.hold(order, work.around.state / "control")
     except InfrastructureError as error:

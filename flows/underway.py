@@ -37,7 +37,7 @@ from reports.run import layout
 from reports.run.control_file import ControlFile
 from reports.run.layout import CellName
 from reports.run.ledger_file import read_ledger
-from reports.run.plan_file import CandidateFacts, LoadPoint, RunPlan, Visit
+from reports.run.plan_file import PRODUCTION, CandidateFacts, LoadPoint, RunPlan, Visit
 from reports.run.read import read_file
 from reports.run.search_file import SearchFile
 
@@ -118,6 +118,7 @@ class Underway:
         self.progress = around.progress
         self.prepared: dict[str, Prepared] = {}
         self.held: dict[str, Held] = {}
+        self.lost_hosts: set[str] = set()
         self.lost_slots: set[str] = set()  # of a shared server's, by host
         self.failure: RunoffError | None = None  # the one that ended the campaign early
         self.lost: RunoffError | None = None  # why a machine could not be used
@@ -161,7 +162,12 @@ class Underway:
         return self.plan.load_point(name)
 
     def points(self, visit: Visit) -> tuple[str, ...]:
-        """A launch's load points: the plan's, then what is to be proven of a search."""
+        """A launch's load points: the plan's, then what is to be proven of a search.
+
+        One at production clocks has no others.
+        """
+        if any(name.endswith(PRODUCTION) for name in visit.load_points):
+            return visit.load_points
         proof = (each.name for each in self._proof(visit.candidate))
         return tuple(dict.fromkeys((*visit.load_points, *proof)))
 
@@ -241,6 +247,7 @@ class Underway:
     def lose_host(self, host: str, error: RunoffError) -> None:
         """Measure nothing more on a machine; with no other there is nothing to decide."""
         self.lost = self.lost or error
+        self.lost_hosts.add(host)
         for name in self.candidates(host):
             self.give_up(name, f"no machine: {error.seen}")
             self.progress.state(name, f"no machine: {error}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from flows.after_failure import began, explain
-from flows.errors import LaunchError, RunoffError
+from flows.errors import InfrastructureError, LaunchError, RunoffError
 from flows.interruption import Interrupted
 from flows.launch.wait import Progress as StartProgress
 from flows.launching import set_aside
@@ -15,12 +15,14 @@ from flows.load_way import is_apart, machine_of, place_to, way_of
 from flows.measuring.process import MeasuringProcess
 from flows.placement_cpus import CpuPlacement
 from flows.placing import LOCAL, load_host, placement
+from flows.provision import what_became
 from flows.sampling import sampling_of
 from flows.serving import Serving, service_endpoints
 from flows.underway import SEARCH_LAUNCH, Underway
 from reports.run.plan_file import Visit
 
 _LOG: Final = "measuring.log"
+_LOST: Final = "host lost"
 
 
 def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
@@ -56,6 +58,10 @@ def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
     missing = () if visit.replication == SEARCH_LAUNCH else work.missing(visit)
     for point in missing:
         _skip(work, visit, point, f"{what}: {error.seen}")
+    if getattr(error, "kind", None) == _LOST:
+        fate = what_became(work, visit.host)
+        seen = f"{error.seen}; its cloud says {fate}" if fate else error.seen
+        work.lose_host(visit.host, InfrastructureError(f"host {visit.host!r}", seen, error.do))
 
 
 def serve(work: Underway, visit: Visit) -> Serving:

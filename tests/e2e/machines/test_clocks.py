@@ -1,0 +1,35 @@
+"""Clocks of devices are looked at, locked, repeated free, and put back; a made-up driver."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.campaign.conftest import events, llama
+from tests.flows.fake_smi.stand_in import StandIn
+
+pytestmark = pytest.mark.e2e
+
+
+def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_ones(
+    folder, tmp_path, monkeypatch
+):
+    smi = StandIn(tmp_path, monkeypatch).is_of("h200-580")
+    programs = {"PATH": f"{smi.programs}:{folder.environment['PATH']}"}
+    told = {"FAKE_SMI_STATE": str(smi.state), "FAKE_SMI_SCENE": "h200-580", "FAKE_SMI_MODE": ""}
+    folder.environment = {**folder.environment, **programs, **told}
+    campaign = folder.campaign([llama("a")], matrix={"rates": [], "requests": 80})
+
+    done = folder.compare(campaign)
+
+    run = folder.run
+    assert done.code == 0, done.err
+    (locked,) = events(run, "clocks-locked")
+    assert set(locked["mhz"]) == {"0"} or len(locked["mhz"]) > 1
+    found = {(cell.name.load_point, cell.file.clocks) for cell in run.cells}
+    assert found == {("closed-2", "locked"), ("closed-2-production", "production")}
+    assert len(run.cells) == 4
+    control = json.loads((run.folder.path / "hosts/local/control.json").read_text())
+    assert all(each["restored"] in (True, None) for each in control["settings"])
+    assert smi.set_on(0) == {}
