@@ -63,18 +63,38 @@ def login_of(name: str, environment: Mapping[str, str]) -> Login:
     """
     home = _home(environment)
     user = environment.get("USER") or getpass.getuser()
-    return resolved(name, _config(environment).lookup, home=home, user=user)
+    with _configuration_told(environment):
+        return resolved(name, _config(environment).lookup, home=home, user=user)
 
 
 def aliases(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The hosts that the OpenSSH configuration names without a wildcard."""
-    names = _config(environment).get_hostnames()
+    with _configuration_told(environment):
+        names = _config(environment).get_hostnames()
     return tuple(sorted(name for name in names if not set(name) & set("*?!")))
+
+
+@contextmanager
+def _configuration_told(environment: Mapping[str, str]) -> Iterator[None]:
+    """Whatever the configuration has that is no configuration, as the user's error."""
+    try:
+        yield
+    except (paramiko.ssh_exception.SSHException, ValueError, KeyError, ImportError) as error:
+        raise UsageError(
+            str(_config_path(environment)),
+            f"it cannot be understood: {error}",
+            f"Correct it, or name another: {CONFIG_VARIABLE}",
+        ) from None
+
+
+def _config_path(environment: Mapping[str, str]) -> Path:
+    named = environment.get(CONFIG_VARIABLE)
+    return Path(named) if named else _home(environment) / ".ssh" / "config"
 
 
 def _config(environment: Mapping[str, str]) -> paramiko.SSHConfig:
     home, named = _home(environment), environment.get(CONFIG_VARIABLE)
-    path = Path(named) if named else home / ".ssh" / "config"
+    path = _config_path(environment)
     text = config_text(path, home) if named or path.exists() else ""
     return paramiko.SSHConfig.from_text(text)
 

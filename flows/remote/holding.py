@@ -11,7 +11,7 @@ from flows.launch.ending import steps
 from flows.remote.hold import HELD, REFUSED
 from flows.remote.host import RemoteHost
 from flows.remote.job import RemoteJob, begin, job_folder
-from flows.remote.job_folder import LOG
+from flows.remote.job_folder import LOG, ORDER
 
 LEASE_S: Final = 900.0
 _WAIT_S: Final = 30.0
@@ -97,6 +97,8 @@ def end_jobs(host: RemoteHost, *, except_for: str) -> tuple[str, ...]:
     for name, seen in found.items():
         if name != except_for and seen["stage"] == "ordered":
             host.ask("forget", folder=job_folder(host, name))
+        if seen["stage"] == "lost":  # its guard may still be at work in the folder
+            host.ask("remove_file", path=f"{job_folder(host, name)}/{ORDER}")
     return tuple(names)
 
 

@@ -82,6 +82,7 @@ class Keeper:
         self._clock = SystemClock()
         self._is_told = False
         self._looked_s = 0.0
+        self._renewed_s = time.monotonic()
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, _pass)  # an ignored signal would stay so for the job
         signal.signal(signal.SIGTERM, self._hear)
@@ -168,7 +169,9 @@ class Keeper:
             return False
         self._looked_s = now_s
         renewed_s = read(self._folder / LEASE)
-        return isinstance(renewed_s, float) and now_s - renewed_s > self._order.lease_s
+        if isinstance(renewed_s, float):
+            self._renewed_s = renewed_s  # a file that is gone renews nothing
+        return now_s - self._renewed_s > self._order.lease_s
 
     def _hear(self, _number: int, _frame: FrameType | None) -> None:
         self._is_told = True

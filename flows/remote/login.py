@@ -82,7 +82,7 @@ def resolved(
         port=int(port or asked.get("port", PORT)),
         keys=keys or tuple(str(home / ".ssh" / each) for each in _DEFAULT_KEYS),
         uses_agent=asked.get("identitiesonly", "no") != "yes",
-        known_hosts=tuple(_expanded(each, home) for each in files),
+        known_hosts=tuple(_expanded(each, home) for each in files if each.lower() != "none"),
         known_as=asked.get("hostkeyalias"),
         jump=_jump(str(asked.get("proxyjump", "none")), lookup, home, user, (*through, host)),
     )

@@ -180,6 +180,14 @@ def test_a_job_that_nobody_asks_for_ends_when_its_lease_does(box, started):
     assert process_of(job.seen["pid"]) is None
 
 
+def test_a_lease_that_somebody_removed_ends_too(box, started):
+    job = started("exec sleep 600", lease_s=0.5)
+    box.let_go(job.folder)
+    Path(job.folder, "lease").unlink()
+
+    until(lambda: box.ask("stage", folder=job.folder) == "ended")
+
+
 def test_a_job_whose_keeper_is_killed_is_ended_by_its_guard(box, started):
     job = started("exec sleep 600")
     keeper, pid = job.seen["keeper"][0], job.seen["pid"]
@@ -188,6 +196,10 @@ def test_a_job_whose_keeper_is_killed_is_ended_by_its_guard(box, started):
 
     until(lambda: process_of(pid) is None)
     assert job.look()["stage"] == "lost"
+    order = Path(job.folder, "order.json")
+    order.write_text("planted-secret")  # as one that was killed a moment earlier leaves it
+    end_jobs(box, except_for="none")
+    assert not order.exists()
     box.let_go(job.folder)
 
 

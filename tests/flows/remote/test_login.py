@@ -100,6 +100,32 @@ def test_a_proxy_command_is_refused_with_the_way_round_it(home):
         login_of("command", home)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "garbage",
+        'Host "box',
+        "Match",
+        "Host box\n  Port x",
+        "Host box\n  CanonicalizeHostname yes",
+    ],
+)
+def test_a_configuration_that_is_none_is_the_users_error(text, tmp_path):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text(f"{text}\n")
+
+    with pytest.raises(UsageError, match="it cannot be understood"):
+        login_of("box", {"HOME": str(tmp_path)})
+
+
+def test_no_file_of_known_hosts_is_no_file(tmp_path):
+    (tmp_path / ".ssh").mkdir()
+    words = "Host box\n  GlobalKnownHostsFile none\n  UserKnownHostsFile none\n"
+    (tmp_path / ".ssh" / "config").write_text(words)
+
+    assert login_of("box", {"HOME": str(tmp_path)}).known_hosts == ()
+
+
 @pytest.mark.parametrize("name", ["", "user@", "box:port"])
 def test_what_is_no_host_is_refused(name, home):
     with pytest.raises(UsageError, match="it is no host"):
