@@ -267,6 +267,26 @@ def test_a_run_that_is_gone_on_with_stays_what_it_was_begun_as(begun, options, s
         pass
 
 
+def test_another_file_is_not_the_one_that_a_run_was_begun_with(begun):
+    with begun():
+        pass
+
+    with (
+        pytest.raises(UsageError, match="is not the file that this run was begun with"),
+        begun(matrix={"replications": 3}, options={"resume": "latest"}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("wanted", ["latest", "20260101T000000Z-00000000"])
+def test_there_must_be_such_a_run(begun, wanted):
+    with (
+        pytest.raises(UsageError, match="there is no such run"),
+        begun(options={"resume": wanted}),
+    ):
+        pass
+
+
 def test_a_real_run_is_not_gone_on_with_as_a_rehearsal(begun):
     real = {"name": "a", "host": "local", "runtime": "llama_server", "checkpoint": "dummy"}
     with begun(candidates=[real]):

@@ -12,6 +12,7 @@ import pytest
 from deploy_templates.registry import shipped_runtimes
 from reports.manifest import verify
 from tests.e2e.campaign.conftest import (
+    LIMIT_S,
     descendants_left,
     ended,
     engine,
@@ -38,7 +39,8 @@ def test_one_command_screens_measures_and_reports(alone):
                 "device_count": 3,
                 "tensor_parallel": 3,
             },
-        ]
+        ],
+        matrix={"rates": ["25/s"], "replications": 1, "requests": 60},
     )
 
     done = alone.compare(file, "--json")
@@ -132,21 +134,39 @@ def test_a_budget_that_is_too_small_stops_before_the_step_that_exceeds_it(folder
     assert run.folder.file("report.html").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_one_signal_ends_the_load_releases_and_reports(folder, number):
-    file = folder.campaign([engine("a")], matrix={"requests": 500, "rates": []})
+def test_one_signal_of_any_kind_ends_the_load_releases_and_reports(folders):
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    begun = {number: folders(number.name) for number in numbers}
+    started = {}
+    for number, folder in begun.items():
+        file = folder.campaign([engine("a")], matrix={"requests": 5000})
+        started[number] = folder.start(file)
+
+    for number, folder in begun.items():
+        folder.wait_for(lambda e: e["event"] == "measuring", started[number])
+        started[number].send_signal(number)
+
+    for number, folder in begun.items():
+        done, run = ended(started[number]), folder.run
+        assert done.code == 130, done.err
+        assert kept(run) == []
+        assert [e["why"] for e in events(run, "interrupted")] == [number.name]
+        assert events(run, "stopped")
+        assert events(run, "released")
+        assert run.folder.file("report.html").exists()
+        assert number.name in run.summary.interrupted
+        assert not descendants_left([started[number]])
+
+
+def test_a_reader_that_goes_away_costs_neither_the_campaign_nor_its_exit_code(folder):
+    file = folder.campaign([engine("a")], matrix={"replications": 1})
 
     started = folder.start(file)
-    folder.wait_for(lambda e: e["event"] == "measuring", started)
-    started.send_signal(number)
-    done = ended(started)
+    for stream in (started.stdout, started.stderr):
+        stream.close()
+    code = started.wait(LIMIT_S)
 
     run = folder.run
-    assert done.code == 130, done.err
-    assert kept(run) == []
-    assert [e["why"] for e in events(run, "interrupted")] == [number.name]
-    assert events(run, "stopped")
-    assert events(run, "released")
+    assert code == run.decision.exit_code
+    assert kept(run) == planned(run)
     assert run.folder.file("report.html").exists()
-    assert number.name in run.summary.interrupted
-    assert not descendants_left(folder.started)

@@ -22,7 +22,7 @@ def test_a_service_is_measured_as_it_stands_and_its_addresses_share_the_load(fol
     ):
         urls = [f"{each.url}/v1/completions" for each in (one, other)]
         service = {"name": "ours", "endpoint": urls, "price": "$1/h", "api_key_env": "OUR_KEY"}
-        file = folder.campaign([service], matrix={"replications": 2, "rates": []})
+        file = folder.campaign([service], matrix={"requests": 30})
         folder.environment = {**folder.environment, "OUR_KEY": "sesame-17"}
 
         done = folder.compare(file)
@@ -64,7 +64,7 @@ def test_a_rehearsal_decides_between_machines_that_nobody_here_can_rent(folder):
     file = folder.campaign(
         [one, two],
         contract=canonical,
-        matrix={"requests": 500, "replications": 5, "rates": [], "warmup_requests": 50},
+        matrix={"requests": 500, "replications": 5, "warmup_requests": 50},
     )
 
     done = folder.compare(file, "--rehearse", "--json")
@@ -103,9 +103,7 @@ def test_vllm_and_llama_server_are_held_to_one_contract(folder, vllm_python):
         "assumptions": {"price": "$0.10/h"},
     }
     bf16 = {**CONTRACT, "precision": {"weights": "bfloat16", "kv_cache": "bfloat16"}}
-    file = folder.campaign(
-        [vllm, llama("llama")], contract=bf16, matrix={"replications": 1, "rates": []}
-    )
+    file = folder.campaign([vllm, llama("llama")], contract=bf16, matrix={"replications": 1})
 
     done = folder.compare(file)
 

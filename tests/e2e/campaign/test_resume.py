@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
 
 
 def test_killed_at_three_points_it_leaves_the_cells_of_an_undisturbed_run(folder):
-    file = folder.campaign([engine("a"), engine("b", max_sequences=1)], matrix={"rates": []})
+    file = folder.campaign([engine("a"), engine("b", max_sequences=1)], matrix={"requests": 20})
     words: tuple[str, ...] = ()
     seen = 0
     for event, after in (("measuring", 0), ("measured", 0), ("launching", 1)):
@@ -31,6 +31,7 @@ def test_killed_at_three_points_it_leaves_the_cells_of_an_undisturbed_run(folder
     done = folder.compare(file, *words)
 
     run = folder.run
+    decided = run.decision
     assert done.code in (0, 4, 5, 7), done.err
     assert kept(run) == planned(run)
     measured = [
@@ -45,40 +46,15 @@ def test_killed_at_three_points_it_leaves_the_cells_of_an_undisturbed_run(folder
     assert run.summary.rehearsal
     assert not descendants_left(folder.started)
 
+    again = folder.compare(file, *words)  # it is whole: it is only concluded once more
 
-def test_a_run_that_is_whole_is_only_concluded_again(folder):
-    file = folder.campaign([engine("a")], matrix={"replications": 1, "rates": []})
-    first = folder.compare(file)
-    decided = folder.run.decision
-
-    again = folder.compare(file, "--resume", "latest")
-
-    assert (again.code, folder.run.decision.sentence) == (first.code, decided.sentence)
-    assert len(events(folder.run, "launching")) == 1
-
-
-def test_another_file_is_not_the_one_that_a_run_was_begun_with(folder):
-    file = folder.campaign([engine("a")], matrix={"replications": 1, "rates": []})
-    folder.compare(file)
-    folder.campaign([engine("a")], matrix={"replications": 2, "rates": []})
-
-    refused = folder.compare(file, "--resume", "latest")
-
-    assert refused.code == 2
-    assert "is not the file that this run was begun with" in refused.err
-
-
-@pytest.mark.parametrize("wanted", ["latest", "20260101T000000Z-00000000"])
-def test_there_must_be_such_a_run(folder, wanted):
-    refused = folder.compare(folder.campaign([engine("a")]), "--resume", wanted)
-
-    assert refused.code == 2
-    assert "there is no such run" in refused.err
+    assert (again.code, folder.run.decision.sentence) == (done.code, decided.sentence)
+    assert len(events(folder.run, "launching")) == len(events(run, "launching"))
 
 
 def test_of_twenty_candidates_each_has_its_cells_and_its_place(folder):
     candidates = [engine(f"n{number}", max_sequences=1 + number % 3) for number in range(20)]
-    file = folder.campaign(candidates, matrix={"replications": 1, "rates": [], "requests": 20})
+    file = folder.campaign(candidates, matrix={"replications": 1, "requests": 10})
 
     done = folder.compare(file)
 
