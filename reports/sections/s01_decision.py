@@ -120,7 +120,7 @@ def _is_at(flip: Flip, rate: float) -> bool:
 
 
 def _chosen(report: Report) -> Ranked | None:
-    name = report.decision.chosen
+    name = report.decision.winner  # of a tie it is whom the rule names
     return next((each for each in report.decision.ranking if each.name == name), None)
 
 
@@ -225,7 +225,7 @@ def _again(report: Report) -> Iterator[str]:
 def _confirmation(report: Report) -> Iterator[str]:
     slo = report.plan.contract.slo
     watched = []
-    if report.decision.chosen is None:
+    if report.decision.winner is None:
         yield "Nothing is chosen, so there is nothing to confirm."
         return
     if slo.ttft_ms is not None:

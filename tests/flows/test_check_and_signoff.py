@@ -441,6 +441,9 @@ def test_a_tie_is_signed_and_says_that_it_was_taken_by_rule(tmp_path: Path) -> N
     signoff = read_signoff(folder)
     assert signoff is not None
     assert "a tie, taken by rule for B" in signoff.sentence
+    page = folder.file(layout.REPORT_HTML).read_text()
+    assert "a tie, taken by rule for B" in page
+    assert "Nothing is chosen" not in page
     assert failures(folder) == []
 
 
