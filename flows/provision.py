@@ -55,8 +55,9 @@ def acquire(work: Underway, host: str) -> Machine | None:
     work.held[host] = held = Held(driver=driver, machine=machine)
     if own:
         costs, price = host_of(work.plan, host), machine.price
-        is_known = price is not None and price.unit == DOLLARS_PER_HOUR
-        usd = price.value if price is not None and is_known else costs.usd_per_hour
+        usd = costs.usd_per_hour  # 0: its engines are simulated, whatever they would cost
+        if usd != 0 and price is not None and price.unit == DOLLARS_PER_HOUR:
+            usd = price.value
         work.spending.rent(host, usd, costs.billing, time.monotonic())
     held.machine = driver.ready(machine, work.record)
     held.host = _entered(work, host, held)

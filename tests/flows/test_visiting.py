@@ -335,6 +335,15 @@ def test_one_who_came_up_once_is_given_up_after_two_failures_in_a_row(begun):
         )
 
 
+def test_a_simulated_engine_spends_nothing_of_what_its_machine_would_cost(begun):
+    dear = {**CAMPAIGN["candidates"][0], "assumptions": {"price": "$100000/h"}}
+    with begun(candidates=[dear]) as work:
+        acquire(work, "local")
+        time.sleep(0.1)
+        assert work.spending.usd(time.monotonic()) == 0
+        release(work)
+
+
 def test_a_resumed_run_counts_what_it_has_spent_before(begun):
     with begun() as work:
         work.record("spent", usd=1.5, seconds=60.0, wall_s=90.0)
