@@ -83,7 +83,8 @@ class RemoteHost:
     """One host over SSH; several threads may ask, one after the other.
 
     Every question may be asked twice, so a lost answer is asked for again over a new
-    connection for ``patience_s``; a first connection that fails is told at once.
+    connection for ``patience_s``; a first connection that fails is told at once, unless the
+    host ``was_there`` for another process of ours just before.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class RemoteHost:
         python: str | None = None,
         patience_s: float = PATIENCE_S,
         connected: Callable[[Login], Connection] = connect,
+        was_there: bool = False,
     ) -> None:
         self.login = login
+        self._was_there = was_there
         self._pythons = PYTHONS if python is None else (python,)
         self._patience_s = patience_s
         self._connected = connected
@@ -218,7 +221,7 @@ class RemoteHost:
             try:
                 return act()
             except HostLostError:
-                was_there = self._equipped is not None
+                was_there = self._was_there or self._equipped is not None
                 self._drop()
                 if not was_there or self._is_over.is_set() or time.monotonic() > until_s:
                     raise

@@ -50,7 +50,7 @@ class RemotePlace:
     @contextmanager
     def opened(self) -> Iterator[OpenRemotePlace]:
         """The host over a connection of its own."""
-        with RemoteHost(self.login) as host:
+        with RemoteHost(self.login, was_there=True) as host:
             yield OpenRemotePlace(place=self, host=host, offset=host.offset())
 
     @contextmanager
@@ -60,14 +60,14 @@ class RemotePlace:
         Samples are stamped by the host's clock, as the load is.
         """
         with (
-            RemoteHost(self.login) as host,
+            RemoteHost(self.login, was_there=True) as host,
             sampled_there(host, lines, every_s=every_s, cpus=self.cpus),
         ):
             yield
 
     def ahead_ns(self) -> int:
         """How far the host's monotonic clock is ahead of ours."""
-        with RemoteHost(self.login) as host:
+        with RemoteHost(self.login, was_there=True) as host:
             return host.offset().ahead_ns
 
 

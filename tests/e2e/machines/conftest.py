@@ -133,6 +133,7 @@ def rented(world: World, folder: Folder, endpoint: Any, tmp_path: Path) -> Itera
         "AWS_SECRET_ACCESS_KEY": "the-secret-of-the-test",
         "AWS_REGION": "us-east-1",
         "HOME": str(tmp_path),
+        "RUNOFF_HOME": str(tmp_path / "home"),
         "HF_TOKEN": TOKEN,
     }
     boots = threading.Thread(target=machine.boot)
