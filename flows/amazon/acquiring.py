@@ -157,6 +157,8 @@ class Acquisition:
                 record=record,
             )
             if found is not None:
+                if tags.read(found).get(tags.EXPIRES) != wish.tags[tags.EXPIRES]:
+                    self._take_over(found)  # an earlier try got it, for another time
                 return found, False
             self.home.next_attempt(self.order.host_id)
         raise InfrastructureError(

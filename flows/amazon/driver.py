@@ -12,11 +12,11 @@ from typing import Any, Final
 from catalog.errors import CatalogError
 from catalog.load import load_catalog
 from catalog.schema.cloud import Aws
-from flows.amazon import inventory, removal
+from flows.amazon import inventory, removal, tags
 from flows.amazon.acquiring import PREFIX, Acquisition
 from flows.amazon.api import NO_ANSWER, Api, ApiError
 from flows.amazon.described import address_of, machine_of
-from flows.amazon.home import Home
+from flows.amazon.home import Home, RunHome
 from flows.amazon.images import type_facts
 from flows.amazon.launching import standing
 from flows.amazon.moments import moments
@@ -248,18 +248,20 @@ class Amazon:
                 home.next_attempt(machine.host_id)
         is_last = home.leave(machine.host_id)
         if is_last and home.is_held_here:
-            self._end_others(machine, region)
+            self._end_others(machine, region, home)
         return removal.clear(
             self.api, region, machine.campaign, machine.run, home if is_last else None
         )
 
-    def _end_others(self, machine: Machine, region: str) -> None:
+    def _end_others(self, machine: Machine, region: str, home: RunHome) -> None:
         """End what an earlier try of the run got, and nobody of this process ever wanted."""
         try:
             others = list(removal.living_of(self.api, region, machine.campaign, machine.run))
         except ApiError as error:
             raise still_billed(f"a machine of run {machine.run}", error) from None
         for each in others:
+            if home.wants(tags.read(each)[tags.HOST]):
+                continue  # a host that is just being rented
             removal.terminate(self.api, region, each["InstanceId"])
 
     def _undo(self, work: Acquisition, why: BaseException) -> None:

@@ -104,6 +104,10 @@ class RunHome:
             _users[self.path].discard(host_id)
             return not _users[self.path]
 
+    def wants(self, host_id: str) -> bool:
+        """Whether this process wants the host, or has it."""
+        return host_id in _users[self.path]
+
     def _lock(self) -> None:
         lock = self.path / _LOCK
         if lock in _held:

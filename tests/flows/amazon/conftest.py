@@ -29,6 +29,13 @@ def endpoint() -> Iterator[Proxy]:
         yield proxy
 
 
+@pytest.fixture(autouse=True)
+def quick_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library asks again as often as ever, and waits less between."""
+    place = "botocore.retries.standard.ExponentialBackoff.delay_amount"
+    monkeypatch.setattr(place, lambda _self, _context: 0.01)
+
+
 @pytest.fixture
 def world(endpoint: Proxy) -> World:
     return endpoint.reset()

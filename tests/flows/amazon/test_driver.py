@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from catalog.load import load_catalog
+from flows.amazon import removal
 from flows.clouds.protocol import PartlyListedError, machine_from_json
 from flows.errors import ExitCode, InfrastructureError, StillBilled, UsageError
 from tests.flows.amazon.aws_endpoint import (
@@ -691,6 +692,25 @@ def test_a_second_machine_of_an_earlier_try_ends_with_the_run(driver, ledger, ec
     assert "keys" not in left_in(ec2)
 
 
+def test_a_host_that_is_rented_just_then_outlives_the_others_release(
+    driver, ledger, ec2, monkeypatch
+):
+    first = driver.acquire(order(), ledger)
+    got = []
+
+    def others(*words):
+        got.append(driver.acquire(order(number=2), ledger))  # after the first one was let go
+        return there(*words)
+
+    there = removal.living_of
+    monkeypatch.setattr(removal, "living_of", others)
+    monkeypatch.setattr(removal, "clear", lambda *_words: ())
+
+    driver.release(first, ledger)
+
+    assert left_in(ec2)["instances"] == [got[0].id.split("/")[1]]
+
+
 def test_a_disk_at_home_that_is_full_keeps_no_machine(driver, ledger, ec2):
     machine = driver.acquire(order(), ledger)
     attempt = driver.home.run("a", "r1", "us-east-1").path / "aws-g6.xlarge.attempt"
@@ -717,10 +737,12 @@ def test_a_token_that_was_used_in_other_words_leads_to_the_machine_that_it_got(
     hidden = [{"Key": "runoff:run"}]
     ec2.delete_tags(Resources=[first.id.split("/")[1]], Tags=hidden)  # not yet listed by tag
 
-    again = driver_with().acquire(order(expires=EXPIRES + dt.timedelta(hours=1)), ledger)
+    later = EXPIRES + dt.timedelta(hours=1)
+    again = driver_with().acquire(order(expires=later), ledger)
 
     assert again.id == first.id
     assert len(left_in(ec2)["instances"]) == 1
+    assert dt.datetime.fromisoformat(tags_in(ec2, "instance")["runoff:expires"]) == later
 
 
 def test_a_token_whose_machine_is_over_gives_way_to_the_next_attempt(
