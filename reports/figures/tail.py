@@ -203,13 +203,14 @@ def _draw(axes: Axes, data: Tail) -> None:
         axes.plot(xs[-1], line.median[-1], marker=line.look.marker, color=line.look.colour)
         ends.append(Label(text=line.name, x=xs[-1], y=line.median[-1], colour=line.look.colour))
         every = [value for run in line.runs for value in run] + list(line.service)
-        least, most = min(least, *every), max(most, *every)
+        seen = [value for value in every if value > 0]  # a logarithmic axis has no place for 0
+        least, most = min([least, *seen]), max([most, *seen])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1.9, 1100)
     axes.set_xticks([_odd(p) for p in _SHOWN], [f"p{p:g}" for p in _SHOWN])
     axes.minorticks_off()
-    if ends:
+    if ends and most > 0:
         _limit(axes, data, least, most)
     axes.set_xlabel("percentile of requests")
     axes.set_ylabel("TTFT, ms")

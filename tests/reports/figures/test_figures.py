@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -139,6 +140,15 @@ def test_a_tail_ends_where_no_limit_can_be_told() -> None:
     assert tail.requests_for(99) == 299
     assert tail.last_percent(59) == pytest.approx(95, abs=0.1)
     assert tail.last_percent(58) < 95 < tail.last_percent(59)
+
+
+def test_a_first_token_that_was_there_when_the_client_looked_breaks_no_tail(
+    report_of_kind,
+) -> None:
+    data = tail.tail(report_of_kind("failures"))
+    line = replace(data.lines[0], service=(0.0, *data.lines[0].median[1:]))
+
+    assert tail.draw(replace(data, lines=(line,))).svg
 
 
 def test_failures_are_the_end_of_the_tail(report_of_kind) -> None:
