@@ -16,6 +16,7 @@ from flows.measuring.process import MeasuringProcess
 from flows.placement_cpus import CpuPlacement
 from flows.placing import LOCAL, load_host, placement
 from flows.provision import what_became
+from flows.remote.lost import HostLostError
 from flows.sampling import sampling_of
 from flows.serving import Serving, service_endpoints
 from flows.underway import SEARCH_LAUNCH, Underway
@@ -58,7 +59,7 @@ def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
     missing = () if visit.replication == SEARCH_LAUNCH else work.missing(visit)
     for point in missing:
         _skip(work, visit, point, f"{what}: {error.seen}")
-    if getattr(error, "kind", None) == _LOST:
+    if isinstance(error, HostLostError) or getattr(error, "kind", None) == _LOST:
         fate = what_became(work, visit.host)
         seen = f"{error.seen}; its cloud says {fate}" if fate else error.seen
         work.lose_host(visit.host, InfrastructureError(f"host {visit.host!r}", seen, error.do))

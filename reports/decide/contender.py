@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reports.run.decision_file import Bracket, Standing
-from reports.run.plan_file import CandidateFacts
+from reports.run.plan_file import PRODUCTION, CandidateFacts
 from reports.run.summary_file import CandidateSummary, CellSummary, ClauseVerdict
 
 
@@ -38,6 +38,16 @@ class Contender:
     def complies(self) -> bool:
         """Whether it is proven to hold the contract."""
         return self.standing == "complies"
+
+    @property
+    def production_cell(self) -> CellSummary | None:
+        """The judged cell repeated at production clocks, as often; None where it was not."""
+        cells = () if self.summary is None else self.summary.cells
+        if self.cell is None:
+            return None
+        name, launches = f"{self.cell.load_point}{PRODUCTION}", len(self.cell.replications)
+        found = (each for each in cells if each.load_point == name)
+        return next((each for each in found if len(each.replications) >= launches), None)
 
     @property
     def devices(self) -> int:

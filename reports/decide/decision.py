@@ -161,7 +161,7 @@ def _ranked(
         why=each.why,
         clauses=dict(each.clauses),
         decision_point=None if each.cell is None else each.cell.load_point,
-        usd_per_1m=_measure(each.cell, COST.name),
+        usd_per_1m=_cost(each),
         usd_per_1m_at_held=_measure(each.held_cell, COST.name),
         compliant_tok_per_machine_hour=_measure(each.cell, "compliant_tok_per_machine_hour"),
         held_rate=each.held,
@@ -170,6 +170,16 @@ def _ranked(
         limiter=limiter_of(each),
         unsignable=() if each.cell is None else unsignable(each, plan.contract, checks, today),
     )
+
+
+def _cost(each: Contender) -> Number | None:
+    """What its tokens cost; at the clocks of production where they were measured there."""
+    repeated = each.production_cell
+    cost = _measure(repeated, COST.name)
+    if cost is None:
+        return _measure(each.cell, COST.name)
+    words = "; ".join(filter(None, (cost.note, "at production clocks")))
+    return cost.model_copy(update={"note": words})
 
 
 def _measure(cell: CellSummary | None, name: str) -> Number | None:

@@ -62,6 +62,7 @@ def test_names_and_places_do_not_change_it(
         programs={"llama-server": program},
         mirrors=Mirrors(package_index=index, hub="https://hub.site"),
         offline=True,
+        is_open=True,
         weight_bytes=gib * 2**30,
     )
 
@@ -147,7 +148,8 @@ def test_every_field_of_a_request_is_known_to_move_numbers_or_not_to() -> None:
         "cpus", "devices", "variant", "image", "extra_args", "extra_env",
     }  # fmt: skip
     stays = {
-        "name", "port", "served_model", "weight_bytes", "mirrors", "offline", "programs",
+        "name", "port", "served_model", "weight_bytes", "mirrors", "offline", "is_open",
+        "programs",
     }  # fmt: skip
 
     assert {field.name for field in fields(LaunchRequest)} == moves | stays

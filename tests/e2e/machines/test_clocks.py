@@ -26,10 +26,15 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     run = folder.run
     assert done.code == 0, done.err
     (locked,) = events(run, "clocks-locked")
-    assert set(locked["mhz"]) == {"0"} or len(locked["mhz"]) > 1
+    assert locked["mhz"]["0"] == 1980
     found = {(cell.name.load_point, cell.file.clocks) for cell in run.cells}
     assert found == {("closed-2", "locked"), ("closed-2-production", "production")}
     assert len(run.cells) == 4
+    (candidate,) = run.summary.candidates
+    cost = {cell.load_point: cell.measures["usd_per_1m_compliant"] for cell in candidate.cells}
+    (ranked,) = run.decision.ranking
+    assert ranked.usd_per_1m.value == cost["closed-2-production"].value
+    assert ranked.usd_per_1m.note.endswith("at production clocks")
     control = json.loads((run.folder.path / "hosts/local/control.json").read_text())
     assert all(each["restored"] in (True, None) for each in control["settings"])
     assert smi.set_on(0) == {}
