@@ -93,12 +93,14 @@ class Stream:
         self._socket.close()
 
     def _write(self, data: bytes) -> None:
+        # Before the write: kept from its clock after it, the client would flatter the server.
+        now_ns = monotonic_ns()
         sent = self._send(data)
         if sent < len(data):
             self._unwritten = memoryview(data)[sent:]
             self._poller.change(self._fd, READABLE | WRITABLE, self._ready_for_both)
         elif self.exchange is not None:
-            self.exchange.sent_ns = monotonic_ns()
+            self.exchange.sent_ns = now_ns
 
     def _send(self, data: bytes | memoryview) -> int:
         try:
@@ -108,10 +110,11 @@ class Stream:
 
     def _ready_for_both(self, mask: int) -> None:
         if mask & WRITABLE:
+            now_ns = monotonic_ns()
             self._unwritten = self._unwritten[self._send(self._unwritten) :]
             if not self._unwritten:
                 if self.exchange is not None:
-                    self.exchange.sent_ns = monotonic_ns()
+                    self.exchange.sent_ns = now_ns
                 self._poller.change(self._fd, READABLE, self._readable)
         if mask & ~WRITABLE:
             self._readable(mask)
