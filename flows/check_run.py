@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from catalog.errors import CatalogError
 from flows.run_files import Trouble, broken_cells, unreadable
+from flows.run_plan.kept import altered_clauses
 from flows.signing import read_signoff, verified
 from flows.ssh_signature import Verified
 from reports.again import Difference, concluded_again, rendered_again
@@ -44,6 +46,7 @@ def check_run(
     if any(row.verdict == "fail" for row in rows):
         return (*rows, *_signoff(folder, allowed, readable=False))
     run = read_run(folder.path)
+    rows += _contract(run, folder)
     rows += _compared("conclusion", concluded_again(run), "the evidence gives it again")
     rows += _compared("pages", rendered_again(run, version=version), "they say what it says")
     rows += _evidence_checks(run, folder)
@@ -74,6 +77,21 @@ def _troubled(name: str, troubles: Iterator[Trouble], passed: str) -> Iterator[R
         yield Row(id=name, of=of, verdict="fail", seen=seen)
     if not found:
         yield Row(id=name, of="", verdict="pass", seen=passed)
+
+
+def _contract(run: Run, folder: RunFolder) -> Iterator[Row]:
+    """Whether what was judged is what the campaign file states."""
+    try:
+        found = altered_clauses(folder, run.plan)
+    except CatalogError as error:
+        seen = f"its contract cannot be read: {error.seen}"
+        yield Row(id="contract", of=layout.CAMPAIGN, verdict="fail", seen=seen)
+        return
+    for seen in found:
+        yield Row(id="contract", of=layout.PLAN, verdict="fail", seen=seen)
+    if not found:
+        seen = "the plan holds the contract that the campaign file states"
+        yield Row(id="contract", of="", verdict="pass", seen=seen)
 
 
 def _compared(name: str, found: Sequence[Difference] | str, passed: str) -> Iterator[Row]:

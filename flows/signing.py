@@ -7,7 +7,9 @@ import importlib.metadata
 from dataclasses import replace
 from pathlib import Path
 
+from catalog.errors import CatalogError
 from flows.run_directory import only_writer
+from flows.run_plan.kept import altered_clauses
 from flows.ssh_signature import Verified, blocks, sign, verify
 from reports.again import concluded_again, rendered_again
 from reports.manifest import manifest_sha256
@@ -15,10 +17,10 @@ from reports.manifest import verify as differences
 from reports.render import render_pages
 from reports.run import layout
 from reports.run.layout import RunFolder
-from reports.run.read import file_text, read_file, read_run
+from reports.run.read import Run, file_text, read_file, read_run
 from reports.run.signoff_file import Approval, Signoff
 from reports.run.write import write_whole
-from reports.signable import evidence_of, unfounded, unmanifested
+from reports.signable import Refusal, evidence_of, unfounded, unmanifested
 from reports.signoff import Refused, approve, signed_bytes
 
 SIGNATURES = f"{layout.SIGNOFF}.sig"
@@ -43,7 +45,10 @@ def sign_off(
             return Refused(reasons=unmanifested(changed))
         run = read_run(folder.path)
         version = importlib.metadata.version("runoff")
-        made_up = unfounded(concluded_again(run), rendered_again(run, version=version))
+        made_up = (
+            *_unplanned(run, folder),
+            *unfounded(concluded_again(run), rendered_again(run, version=version)),
+        )
         if made_up:
             return Refused(reasons=made_up)
         before = read_signoff(folder)
@@ -63,6 +68,16 @@ def sign_off(
         write_whole(folder.file(layout.SIGNOFF), file_text(signoff).encode())
         render_pages(folder)  # they say who has signed
         return signoff
+
+
+def _unplanned(run: Run, folder: RunFolder) -> tuple[Refusal, ...]:
+    """The refusals for a plan whose contract is not that of its campaign file."""
+    do = "Only what was judged by the contract as it is stated is signed: restore the files"
+    try:
+        found = altered_clauses(folder, run.plan)
+    except CatalogError as error:
+        found = (f"{layout.CAMPAIGN} cannot be read: {error.seen}",)
+    return tuple(Refusal(rule="contract", seen=seen, do=do) for seen in found)
 
 
 def verified(

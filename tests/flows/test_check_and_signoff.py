@@ -15,6 +15,7 @@ import pytest
 
 from flows.check_run import Row, check_run
 from flows.cli import run as runoff
+from flows.run_plan.kept import altered_clauses
 from flows.signing import read_signoff
 from flows.ssh_signature import blocks
 from reports.conclude import conclude
@@ -24,8 +25,9 @@ from reports.run import layout
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.layout import RunFolder
+from reports.run.plan_file import ContractFacts, QualityFacts
 from reports.run.read import file_text, read_file, read_run
-from tests.reports.run.builder import NOW, QUICK, B, C, Made, build_run, priced
+from tests.reports.run.builder import CONTRACT, NOW, QUICK, B, C, Made, build_run, priced
 
 FRESH = priced(3.67, date=dt.datetime.now(dt.UTC).date().isoformat())
 VERSION = "0.1.0"  # of the runoff that the built runs say has made them
@@ -128,7 +130,7 @@ def test_check_says_its_rows_as_json(small: RunFolder, capsys) -> None:
 
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "pass"
-    assert {"manifest", "files", "cells", "conclusion", "pages", "signoff"} <= {
+    assert {"manifest", "files", "cells", "contract", "conclusion", "pages", "signoff"} <= {
         row["id"] for row in found["rows"]
     }
 
@@ -410,6 +412,64 @@ def test_what_does_not_follow_from_the_evidence_is_not_signed_under_a_manifest_m
     assert sign(signable) == 7
     assert "not what the evidence gives" in capsys.readouterr().out
     assert not signable.file(layout.SIGNOFF).exists()
+
+
+CLAUSED = CONTRACT.model_copy(
+    update={"quality": QualityFacts(reference="bfloat16", margin_points=1.0)}
+)
+
+
+def concluded_under(folder: RunFolder, contract: ContractFacts) -> None:
+    """The plan with another contract, and all that follows from it made again."""
+    plan = read_run(folder.path).plan.model_copy(update={"contract": contract})
+    folder.file(layout.PLAN).write_text(file_text(plan))
+    conclude(folder, now=NOW)
+    render_run(folder, now=NOW)
+
+
+def test_a_clause_that_the_plan_dropped_is_told_however_all_else_was_made_again(
+    tmp_path: Path, capsys
+) -> None:
+    folder = finished(tmp_path, Made(name="B", price=FRESH), contract=CLAUSED)
+    assert failures(folder) == []
+    kept = read_run(folder.path).plan.contract
+    concluded_under(folder, kept.model_copy(update={"quality": None}))
+
+    assert failures(folder) == [("contract", layout.PLAN)]
+    assert sign(folder) == 7
+    assert "the contract's quality is nothing" in " ".join(capsys.readouterr().out.split())
+    assert not folder.file(layout.SIGNOFF).exists()
+
+
+@pytest.mark.parametrize("kind", [{"rehearsal": True}, {"imported": "vllm"}])
+def test_a_rehearsal_and_an_import_hold_the_contract_of_their_campaign_as_well(
+    tmp_path: Path, kind: dict[str, Any]
+) -> None:
+    folder = finished(
+        tmp_path, B, replications=1, exploratory=True, contract=CLAUSED, plan=kind, **QUICK
+    )
+    assert failures(folder) == []
+    kept = read_run(folder.path).plan.contract
+    concluded_under(folder, kept.model_copy(update={"cached_prefix_tokens": 512}))
+
+    assert failures(folder) == [("contract", layout.PLAN)]
+
+
+def test_lengths_in_a_file_of_their_own_are_held_against_its_name(small: RunFolder) -> None:
+    asked = {"output_tokens: '128'": "output_tokens: file:answers.txt"}
+    path = small.file(layout.CAMPAIGN)
+    text = path.read_text()
+    for old, new in asked.items():
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    plan = read_run(small.path).plan
+    of_file = plan.contract.model_copy(update={"output_tokens": "file:answers.txt"})
+
+    assert altered_clauses(small, plan.model_copy(update={"contract": of_file})) == ()
+    assert altered_clauses(small, plan) == (
+        'the contract\'s output_tokens is "128"; campaign.yaml states "file:answers.txt"',
+    )
 
 
 def test_a_page_that_says_other_than_the_run_is_not_signed(signable: RunFolder, capsys) -> None:

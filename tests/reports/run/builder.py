@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from catalog.lengths import parse_lengths
 from catalog.load import load_campaign, load_catalog, shipped_catalog
 from catalog.quantity import Basis
 from catalog.screen import screen
@@ -132,7 +133,9 @@ def build_run(
     )
     folder = RunFolder(root / "canonical" / "20260822-120000")
     folder.path.mkdir(parents=True)
-    text = _campaign(made)
+    changes = dict(plan or {})
+    contract = _with_lengths(changes.pop("contract", contract))
+    text = _campaign(made, contract)
     folder.file(layout.CAMPAIGN).write_text(text)
     gates = _gates(folder.file(layout.CAMPAIGN))
     folder.file(layout.GATES).write_text(json.dumps(gates, indent=1) + "\n")
@@ -145,7 +148,7 @@ def build_run(
         rehearsal=rehearsal,
         exploratory=exploratory,
     )
-    whole = whole.model_copy(update=dict(plan or {}))
+    whole = whole.model_copy(update=changes)
     folder.file(layout.PLAN).write_text(file_text(whole))
     _write_evidence(folder, whole, made)
     return folder
@@ -591,15 +594,88 @@ def _host(facts: CandidateFacts) -> HostFile:
     )
 
 
-def _campaign(made: Sequence[Made]) -> str:
-    """The canonical campaign with these candidates; names that it lacks are made from B."""
+def _with_lengths(contract: ContractFacts) -> ContractFacts:
+    """With the mean and the longest answer that its lengths have."""
+    lengths = parse_lengths(contract.output_tokens)
+    return contract.model_copy(
+        update={
+            "mean_output_tokens": lengths.mean(),
+            "longest_output_tokens": lengths.maximum,
+        }
+    )
+
+
+def _campaign(made: Sequence[Made], contract: ContractFacts) -> str:
+    """The canonical campaign with these candidates and this contract.
+
+    Names that it lacks are made from B.
+    """
     document = yaml.safe_load(_CANONICAL.read_text())
     known = {each["name"]: each for each in document["candidates"]}
+    document["contract"] = stated(contract)
     document["candidates"] = [
         {**known.get(each.name, known["D" if not each.measured else "B"]), "name": each.name}
         for each in made
     ]
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def stated(contract: ContractFacts) -> dict[str, Any]:
+    """The contract as a campaign file states it."""
+    slo, offline, demand = contract.slo, contract.offline, contract.demand
+    found = {
+        "model": contract.model,
+        "precision": {"weights": contract.weights, "kv_cache": contract.kv_cache},
+        "prompt_tokens": contract.prompt_tokens,
+        "output_tokens": contract.output_tokens,
+        "output": contract.output,
+        "cached_prefix_tokens": contract.cached_prefix_tokens,
+        "concurrency": contract.concurrency,
+        "rate": _with_unit(contract.rate_per_s, "/s"),
+        "offline": offline
+        and {
+            "tokens_per_hour": _with_unit(offline.tokens_per_hour, "tok/h"),
+            "requests_per_hour": _with_unit(offline.requests_per_hour, "/h"),
+            "requests": offline.requests,
+            "deadline": _with_unit(offline.deadline_s, "s"),
+        },
+        "slo": {
+            "ttft": _with_unit(slo.ttft_ms, "ms"),
+            "itl": _with_unit(slo.itl_ms, "ms"),
+            "itl_statistic": slo.itl_statistic,
+            "ttft_counts": slo.ttft_counts,
+            "percentile": slo.percentile,
+            "goodput": _with_unit(slo.goodput and slo.goodput * 100, "%"),
+        },
+        "quality": contract.quality
+        and {
+            "reference": contract.quality.reference,
+            "max_loss": contract.quality.max_loss,
+            "margin": _with_unit(contract.quality.margin_points, "points"),
+            "tasks": list(contract.quality.tasks),
+        },
+        "demand": demand
+        and {
+            "peak": _with_unit(demand.peak_per_s, "/s"),
+            "mean": _with_unit(demand.mean_per_s, "/s"),
+            "headroom": _with_unit(demand.headroom * 100, "%"),
+            "spare": demand.spare,
+        },
+        "cost_ceiling": _with_unit(contract.cost_ceiling_usd_per_1m, "USD/Mtok"),
+    }
+    return _without_none(found)
+
+
+def _with_unit(value: float | None, unit: str) -> str | None:
+    return None if value is None else f"{value:.12g} {unit}"
+
+
+def _without_none(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_none(each) if isinstance(each, dict) else each
+        for name, each in found.items()
+        if each is not None
+    }
 
 
 _CANONICAL = shipped_catalog() / "campaigns" / "canonical.yaml"
