@@ -87,7 +87,7 @@ async def campaign(run: str) -> State[Any]:
         try:
             if await _loaders_are_ours(work):
                 await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
-                if any(clocks.is_locked(work, host) for host in work.held):
+                if any(clocks.has_locked(work, host) for host in work.held):
                     await _repeated(work)
         finally:
             await released()
@@ -132,7 +132,7 @@ async def _on_host(work: Underway, host: str) -> None:
     except BaseException:
         work.interruption.ask("a fault of runoff's own")  # the others wind down
         raise
-    is_done = not clocks.is_locked(work, host) or host in work.lost_hosts
+    is_done = not clocks.has_locked(work, host) or host in work.lost_hosts
     if is_rented(work, host) and is_done:
         await _named(given_back, f"give back {host}", host=host)(host)
 

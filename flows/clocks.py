@@ -84,7 +84,7 @@ def repeats(work: Underway) -> tuple[Visit, ...]:
     if (
         work.interruption.is_asked
         or point is None
-        or not any(is_locked(work, host) for host in work.held)
+        or not any(has_locked(work, host) for host in work.held)
     ):
         return ()
     conclude(work.store.folder, now=utc_now())
@@ -110,10 +110,9 @@ def repeats(work: Underway) -> tuple[Visit, ...]:
     )
 
 
-def is_locked(work: Underway, host: str) -> bool:
-    """Whether the clocks of the machine's devices are locked now."""
-    held = work.held.get(host)
-    return held is not None and held.control is not None and bool(held.control.targets_mhz)
+def has_locked(work: Underway, host: str) -> bool:
+    """Whether the run has locked clocks of the machine, now or in an earlier part of it."""
+    return bool(locked_before(work, host))
 
 
 def decision_point(work: Underway) -> LoadPoint | None:
