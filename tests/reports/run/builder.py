@@ -608,10 +608,11 @@ def _with_lengths(contract: ContractFacts) -> ContractFacts:
 def _campaign(made: Sequence[Made], contract: ContractFacts) -> str:
     """The canonical campaign with these candidates and this contract.
 
-    Names that it lacks are made from B.
+    Names that it lacks are made from B, or from D where they are not measured; A is too, as
+    no bound rejects its own device at four streams.
     """
     document = yaml.safe_load(_CANONICAL.read_text())
-    known = {each["name"]: each for each in document["candidates"]}
+    known = {each["name"]: each for each in document["candidates"] if each["name"] != "A"}
     document["contract"] = stated(contract)
     document["candidates"] = [
         {**known.get(each.name, known["D" if not each.measured else "B"]), "name": each.name}
