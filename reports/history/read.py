@@ -149,7 +149,7 @@ def _concluded(
 ) -> RunFacts:
     manifest = folder / layout.MANIFEST
     sha256 = hashlib.sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else None
-    signed = _signed_by(folder, sha256) if decision.stamp == "MEASURED" else ()
+    signed = _signed_by(folder, decision, sha256)
     return known.model_copy(
         update={
             "state": "concluded",
@@ -168,12 +168,12 @@ def _concluded(
     )
 
 
-def _signed_by(folder: Path, manifest: str | None) -> tuple[str, ...]:
-    """Who approved exactly this manifest."""
+def _signed_by(folder: Path, decision: Decision, manifest: str | None) -> tuple[str, ...]:
+    """Who approved exactly this manifest and what it decides, as the pages have it."""
     if manifest is None or not (folder / layout.SIGNOFF).is_file():
         return ()
     signoff = _read(folder, layout.SIGNOFF, Signoff, None)
-    if signoff.manifest_sha256 != manifest:
+    if not signoff.approves(decision, manifest):
         return ()
     return tuple(f"{each.by} ({each.role})" for each in signoff.approvals)
 

@@ -88,30 +88,38 @@ def test_a_run_that_was_not_concluded_is_half(tmp_path) -> None:
     assert facts.campaign == "nightly"
 
 
-def test_an_approval_counts_for_exactly_its_manifest(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("of", "stamp", "signed_by"),
+    [
+        ({}, "SIGNED", ("Ada (SRE)",)),
+        ({"manifest_sha256": "ab" * 32}, "MEASURED", ()),
+        ({"evidence": "EXPLORATORY"}, "MEASURED", ()),
+        ({"chosen": "C"}, "MEASURED", ()),
+        ({"sentence": "B is the best that there is."}, "MEASURED", ()),
+        ({"approvals": ()}, "MEASURED", ()),
+    ],
+)
+def test_an_approval_counts_for_exactly_its_manifest_and_decision_as_on_the_pages(
+    tmp_path, of, stamp, signed_by
+) -> None:
     folder = make_run(tmp_path, 0)
+    signoff = Signoff(
+        evidence="MEASURED",
+        manifest_sha256=facts_of(folder.path, "r").manifest_sha256 or "",
+        campaign="nightly",
+        run="r",
+        chosen="B",
+        sentence="B is chosen.",
+        scope="speed",
+        valid_until=None,
+        rerun_when=(),
+        approvals=(Approval(by="Ada", role="SRE", statement="", at="2026-01-01"),),
+    )
+    folder.file(layout.SIGNOFF).write_text(file_text(signoff.model_copy(update=of)))
 
-    def approve(manifest: str) -> None:
-        signoff = Signoff(
-            evidence="MEASURED",
-            manifest_sha256=manifest,
-            campaign="nightly",
-            run="r",
-            chosen="B",
-            sentence="",
-            scope="speed",
-            valid_until=None,
-            rerun_when=(),
-            approvals=(Approval(by="Ada", role="SRE", statement="", at="2026-01-01"),),
-        )
-        folder.file(layout.SIGNOFF).write_text(file_text(signoff))
+    facts = facts_of(folder.path, "r")
 
-    approve(facts_of(folder.path, "r").manifest_sha256 or "")
-    assert facts_of(folder.path, "r").signed_by == ("Ada (SRE)",)
-    assert facts_of(folder.path, "r").stamp == "SIGNED"
-    approve("ab" * 32)
-    assert facts_of(folder.path, "r").signed_by == ()
-    assert facts_of(folder.path, "r").stamp == "MEASURED"
+    assert (facts.stamp, facts.signed_by) == (stamp, signed_by)
 
 
 def test_infinite_is_not_unknown(tmp_path) -> None:
