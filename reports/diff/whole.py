@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from reports.diff.facts import Difference, differences, verdict_of
 from reports.diff.measures import Compared, compared
+from reports.number_words import amount
 from reports.run.decision_file import Decision, Ranked
+from reports.run.number import Number
 from reports.run.read import Run
 
 
@@ -69,10 +71,14 @@ def _moved(before: Ranked, after: Ranked) -> Iterator[str]:
         if before.clauses[clause] != after.clauses[clause]:
             change = f"{before.clauses[clause]!r} to {after.clauses[clause]!r}"
             yield f"The {clause} clause of {name} went from {change}."
-    costs = [
-        each.usd_per_1m.value if each.usd_per_1m is not None else None
-        for each in (before, after)
-    ]
-    if costs[0] != costs[1]:
-        was, now = ("unknown" if cost is None else f"${cost:.3g}" for cost in costs)
+    costs = (before.usd_per_1m, after.usd_per_1m)
+    values = [None if cost is None else (cost.value, cost.unit) for cost in costs]
+    if values[0] != values[1]:
+        was, now = map(_cost_words, costs)
         yield f"1M compliant tokens of {name} cost {was} and now {now}."
+
+
+def _cost_words(cost: Number | None) -> str:
+    if cost is None or cost.value is None:
+        return "unknown"
+    return amount(cost.value, cost.unit.partition("/")[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -279,6 +280,7 @@ def test_another_decision_is_explained(earlier: RunFolder, slower: RunFolder, ca
     said = " ".join(found["reasons"])
     assert "B stood as 'complies' and stands as 'misses'" in said
     assert "tpot_p95_ms at closed-4: 2" in said
+    assert re.search(r"1M compliant tokens of B cost \$\d\.\d\d and now (\$|unknown)", said)
 
 
 def test_of_two_launches_only_the_words_that_differ_are_shown(tmp_path: Path, capsys) -> None:
