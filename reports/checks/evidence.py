@@ -11,6 +11,7 @@ from reports.gathered import Gathered, Replication
 from reports.run.checks_file import Check, CheckVerdict
 from reports.run.plan_file import CandidateFacts
 from reports.run.summary_file import CandidateSummary, CellSummary, ReplicationSummary, Summary
+from reports.telemetry.production import is_repetition
 
 Seen = tuple[CheckVerdict, str]
 
@@ -46,6 +47,8 @@ class Evidence:
 
     def decides(self, cell: CellSummary) -> bool:
         """Whether the contract is judged at this cell's load; offline: every closed one."""
+        if is_repetition(cell.load_point):
+            return False
         decision_point = self.files.plan.matrix.decision_point
         if decision_point is None:
             return cell.point is not None and not cell.point.is_open

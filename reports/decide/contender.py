@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reports.decide.production import repetition
 from reports.run.decision_file import Bracket, Standing
-from reports.run.plan_file import PRODUCTION, CandidateFacts
+from reports.run.plan_file import CandidateFacts
 from reports.run.summary_file import CandidateSummary, CellSummary, ClauseVerdict
 
 
@@ -41,13 +42,10 @@ class Contender:
 
     @property
     def production_cell(self) -> CellSummary | None:
-        """The judged cell repeated at production clocks, as often; None where it was not."""
-        cells = () if self.summary is None else self.summary.cells
-        if self.cell is None:
+        """The judged cell at production clocks, valid and whole; None where it is not."""
+        if self.summary is None or self.cell is None:
             return None
-        name, launches = f"{self.cell.load_point}{PRODUCTION}", len(self.cell.replications)
-        found = (each for each in cells if each.load_point == name)
-        return next((each for each in found if len(each.replications) >= launches), None)
+        return repetition(self.summary, self.cell)
 
     @property
     def devices(self) -> int:

@@ -13,9 +13,11 @@ from reports.decide.demand import fleet_of, monthly_number
 from reports.decide.flips import flips_of
 from reports.decide.limiter import limiter_of
 from reports.decide.metric import COST, currency_of, score
+from reports.decide.production import is_locked
 from reports.decide.signing import blockers, stamp_of, unsignable
 from reports.decide.standing import contenders
 from reports.decide.verdict import Verdict, verdict_of
+from reports.number_words import amount
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Comparison, Decision, Ranked, Standing
 from reports.run.number import Number
@@ -55,7 +57,7 @@ def decide(plan: RunPlan, summary: Summary, checks: Checks, now: dt.datetime) ->
         chosen=verdict.chosen,
         tie_break=verdict.tie_break,
         sentence=verdict.sentence,
-        because=(*verdict.because, *_scope(winner)),
+        because=(*verdict.because, *_scope(winner), *_clocks(winner)),
         runner_up=runner_up,
         gap=_gap(verdict, by_name[verdict.order[0]], by_name[runner_up]) if runner_up else None,
         ranked_by=verdict.ranked_by,
@@ -86,6 +88,27 @@ def _scope(winner: Contender | None) -> tuple[str, ...]:
     if winner is None or not winner.facts.is_dummy:
         return ()
     return (f"{winner.name} ran on dummy weights: this decides on speed alone.",)
+
+
+def _clocks(winner: Contender | None) -> tuple[str, ...]:
+    """At which clocks the winner's cost is meant, where some were locked."""
+    if winner is None or winner.cell is None:
+        return ()
+    here, there = _words(winner.cell), _words(winner.production_cell)
+    whose = f"The cost of {winner.name} is that at"
+    at_locked = f"at the locked clocks of the comparison it is {here or 'not known'}"
+    if there:
+        return (f"{whose} production clocks, {there}; {at_locked}.",)
+    if not here or not is_locked(winner.cell):
+        return ()
+    return (f"{whose} locked clocks: it was not repeated, valid and whole, at free ones.",)
+
+
+def _words(cell: CellSummary | None) -> str:
+    number = _measure(cell, COST.name)
+    if number is None or number.value is None:
+        return ""
+    return amount(number.value, number.unit)
 
 
 def _gap(verdict: Verdict, winner: Contender, runner_up: Contender) -> Comparison | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reports.decide.production import own_cells
 from reports.run.decision_file import Bracket
 from reports.run.plan_file import ContractFacts
 from reports.run.summary_file import CandidateSummary, CellSummary
@@ -52,7 +53,7 @@ def _misses(cell: CellSummary) -> bool:
 
 def _open_cells(found: CandidateSummary) -> Iterator[tuple[float, CellSummary]]:
     """Cells with a rate; one that is capped as well loads the server less freely."""
-    for cell in found.cells:
+    for cell in own_cells(found):
         point = cell.point
         if point is not None and point.is_open and point.rate_per_s is not None:
             yield point.rate_per_s, cell

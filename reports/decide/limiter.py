@@ -10,6 +10,7 @@ from typing import Any, Final
 import yaml
 
 from reports.decide.contender import Contender
+from reports.decide.production import own_cells
 from reports.number_words import amount
 from reports.run.decision_file import Limiter
 from reports.run.summary_file import CellSummary
@@ -37,7 +38,7 @@ def limiter_of(each: Contender) -> Limiter | None:
     """
     if each.cell is None or each.summary is None:
         return None
-    missing = [cell for cell in each.summary.cells if _misses(cell)]
+    missing = [cell for cell in own_cells(each.summary) if _misses(cell)]
     cell = each.cell
     if each.complies and missing:
         cell = min(missing, key=_load)

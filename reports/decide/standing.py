@@ -8,6 +8,7 @@ from typing import Final
 from reports.decide.contender import Contender
 from reports.decide.held import held_bracket, held_cell
 from reports.decide.metric import currency_of
+from reports.decide.production import own_cells, repetition
 from reports.number_words import amount
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Standing
@@ -63,7 +64,7 @@ def _contender(
         cell=cell,
         standing=standing,
         why=why,
-        clauses=clauses_of(cell, facts, plan.contract),
+        clauses=clauses_of(cell, facts, plan.contract, repetition(found, cell) or cell),
         held=bracket,
         held_cell=held_cell(found, bracket),
         failed=failed,
@@ -80,7 +81,8 @@ def _deciding(plan: RunPlan, found: CandidateSummary) -> list[CellSummary]:
     if plan.matrix.decision_point is not None:
         cell = found.cell(plan.matrix.decision_point)
         return [] if cell is None else [cell]
-    return [cell for cell in found.cells if cell.point is None or not cell.point.is_open]
+    own = own_cells(found)
+    return [cell for cell in own if cell.point is None or not cell.point.is_open]
 
 
 def _without_cell(found: CandidateSummary) -> Stood:
@@ -112,15 +114,18 @@ def _tokens_per_s(cell: CellSummary) -> float:
 
 
 def clauses_of(
-    cell: CellSummary, facts: CandidateFacts, contract: ContractFacts
+    cell: CellSummary, facts: CandidateFacts, contract: ContractFacts, paid: CellSummary
 ) -> dict[str, ClauseVerdict]:
-    """Return the verdict of every clause of the contract at a cell, that on cost among them."""
+    """Return the verdict of every clause of the contract at a cell, that on cost among them.
+
+    ``paid`` is the cell whose tokens decide the cost.
+    """
     found: dict[str, ClauseVerdict] = {
         name: clause.verdict for name, clause in cell.clauses.items()
     }
     ceiling = contract.cost_ceiling_usd_per_1m
     if ceiling is not None:
-        found["cost"] = _cost(cell, facts, ceiling)
+        found["cost"] = _cost(paid, facts, ceiling)
     return found
 
 
@@ -141,18 +146,23 @@ def _stands(
     checks: Checks,
 ) -> Stood:
     """The first reason against compliance, else that it complies."""
-    clauses = clauses_of(cell, facts, contract)
+    paid = repetition(found, cell) or cell
+    clauses = clauses_of(cell, facts, contract, paid)
     held = [name for name, verdict in clauses.items() if verdict == "holds"]
-    complies: Stood = "complies", _clause_words(cell, held) or "the contract sets no limit"
+    complies: Stood = (
+        "complies",
+        _clause_words(cell, held, paid) or "the contract sets no limit",
+    )
     if reason := _void(facts, cell, checks):
         return "no valid evidence", reason
-    return next(_doubts(facts, found, cell, clauses), complies)
+    return next(_doubts(facts, found, cell, paid, clauses), complies)
 
 
 def _doubts(
     facts: CandidateFacts,
     found: CandidateSummary,
     cell: CellSummary,
+    paid: CellSummary,
     clauses: Mapping[str, ClauseVerdict],
 ) -> Iterator[Stood]:
     """What keeps a valid cell from compliance, the gravest first."""
@@ -162,14 +172,14 @@ def _doubts(
     if cell.verdict == "cap-bound":
         yield "inconclusive", "requests waited for the client's cap: its limit was not seen"
     if missed:
-        yield "misses", _clause_words(cell, missed)
+        yield "misses", _clause_words(cell, missed, paid)
     if quality == "misses":
         yield "misses", "quality: answers lose more than the contract allows"
     down = [launch for launch in found.launches if launch.state != "ready"]
     if down:
         yield "inconclusive", f"{len(down)} of {len(found.launches)} launches failed"
     if open_:
-        yield "inconclusive", _clause_words(cell, open_)
+        yield "inconclusive", _clause_words(cell, open_, paid)
     if facts.parity == "needs quality proof" and quality != "holds":
         yield "needs quality proof", "its precision is not the contract's, quality not measured"
 
@@ -188,13 +198,13 @@ def _void(facts: CandidateFacts, cell: CellSummary, checks: Checks) -> str | Non
     return None if reason is None else f"{reason} ({', '.join(cell.problems) or cell.verdict})"
 
 
-def _clause_words(cell: CellSummary, names: Sequence[str]) -> str:
-    return "; ".join(_one(cell, name) for name in names)
+def _clause_words(cell: CellSummary, names: Sequence[str], paid: CellSummary) -> str:
+    return "; ".join(_one(cell, name, paid) for name in names)
 
 
-def _one(cell: CellSummary, name: str) -> str:
+def _one(cell: CellSummary, name: str, paid: CellSummary) -> str:
     if name == "cost":
-        cost = cell.measures.get("usd_per_1m_compliant")
+        cost = paid.measures.get("usd_per_1m_compliant")
         if cost is None:
             return "cost unknown"
         words = f"cost {amount(cost.value, cost.unit)}"

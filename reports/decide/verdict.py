@@ -274,7 +274,8 @@ def _side(ratio: float) -> str:
 
 
 def _cost_words(each: Contender) -> str:
-    number = None if each.cell is None else each.cell.measures.get(COST.name)
+    paid = each.production_cell or each.cell
+    number = None if paid is None else paid.measures.get(COST.name)
     if number is None or number.value is None:
         return ""
     return f", at {amount(number.value, number.unit)} of compliant tokens"

@@ -28,6 +28,11 @@ def production_point(point: LoadPoint) -> LoadPoint:
     return point.model_copy(update={"name": f"{point.name}{PRODUCTION}"})
 
 
+def is_repetition(load_point: str) -> bool:
+    """Whether a load point is another's at production clocks."""
+    return load_point.endswith(PRODUCTION)
+
+
 def to_repeat(winner: str, decision: LoadPoint, cells: Iterable[CellFile]) -> Repeat | None:
     """What is left to repeat of the winner; None where no clock was locked, or all is there.
 
@@ -49,22 +54,3 @@ def to_repeat(winner: str, decision: LoadPoint, cells: Iterable[CellFile]) -> Re
     if not missing:
         return None
     return Repeat(candidate=winner, point=repeated, replications=missing)
-
-
-def cost_point(winner: str, decision: LoadPoint, cells: Iterable[CellFile]) -> tuple[str, str]:
-    """The load point whose tokens decide the winner's cost, and why it is that one."""
-    held = tuple(cells)
-    locked = any(
-        each.candidate == winner
-        and each.load_point == decision.name
-        and each.clocks == "locked"
-        for each in held
-    )
-    if not locked:
-        return decision.name, "clocks were not locked"
-    if to_repeat(winner, decision, held) is not None:
-        return (
-            decision.name,
-            "not repeated at production clocks: the cost is that of locked ones",
-        )
-    return production_point(decision).name, "repeated at production clocks"

@@ -29,6 +29,7 @@ from reports.run.summary_file import (
     Summary,
 )
 from reports.stats.replications import replicated
+from reports.telemetry.production import production_point
 from tests.reports.run.builder import CLOSED, CONTRACT, NOW
 
 POINT = CLOSED[4]
@@ -45,7 +46,10 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class Runner:
-    """A candidate: its compliant tokens per second by launch, price and verdicts."""
+    """A candidate: its compliant tokens per second by launch, price and verdicts.
+
+    ``locked``: its clocks were; ``production`` are the tokens of the repetition at free ones.
+    """
 
     name: str
     tokens: Sequence[float | None] = (1000.0, 1010.0, 990.0)
@@ -59,6 +63,9 @@ class Runner:
     quality: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     measured: bool = True
+    locked: bool = False
+    production: Sequence[float | None] = ()
+    production_cell: str = "valid"
 
 
 def decided(runners, *, checks=(), contract: ContractFacts = CONTRACT, **plan):
@@ -122,6 +129,9 @@ def summary_of(plan: RunPlan, runners) -> Summary:
 def _candidate(plan: RunPlan, each: Runner) -> CandidateSummary:
     facts = plan.candidate(each.name)
     cells = [_cell(facts, each, POINT, each.verdict, each.tokens)] if each.tokens else []
+    if each.production:
+        again = production_point(POINT)
+        cells.append(_cell(facts, each, again, "misses", each.production, is_again=True))
     for rate in each.rates:
         point = LoadPoint(
             name=f"poisson-{rate.per_s:g}", process="poisson", rate_per_s=rate.per_s
@@ -141,14 +151,19 @@ def _candidate(plan: RunPlan, each: Runner) -> CandidateSummary:
     )
 
 
-def _cell(facts, each: Runner, point: LoadPoint, verdict: str, tokens) -> CellSummary:
+def _cell(
+    facts, each: Runner, point: LoadPoint, verdict: str, tokens, *, is_again=False
+) -> CellSummary:
+    is_locked = each.locked and not is_again
+    telemetry = {"devices": {"0": {"target_mhz": 1410 if is_locked else None}}}
+    state = each.production_cell if is_again else each.cell
     figures = [_figures(facts, value) for value in tokens]
     return CellSummary(
         load_point=point.name,
         point=point,
         key="0" * 8,
         basis=Basis.MEASUREMENT,
-        verdict=each.cell,
+        verdict=state,
         problems=(),
         requests={},
         replications=tuple(
@@ -161,6 +176,7 @@ def _cell(facts, each: Runner, point: LoadPoint, verdict: str, tokens) -> CellSu
                 records="",
                 figures=found,
                 document={},
+                telemetry=telemetry,
             )
             for number, found in enumerate(figures)
         ),

@@ -5,7 +5,7 @@ import pytest
 from reports.run.cell_file import AskedCell, AskedSlo, CellFile
 from reports.run.plan_file import LoadPoint
 from reports.run.read import read_run
-from reports.telemetry.production import cost_point, production_point, to_repeat
+from reports.telemetry.production import is_repetition, production_point, to_repeat
 from tests.reports.run.builder import QUICK, B, build_run
 
 DECISION = LoadPoint(name="closed-16", process="closed", concurrency=16)
@@ -55,16 +55,14 @@ def test_cells_whose_clocks_were_free_already_need_no_repetition(clocks):
     cells = [cell(0, clocks=clocks)]
 
     assert to_repeat("B", DECISION, cells) is None
-    assert cost_point("B", DECISION, cells) == ("closed-16", "clocks were not locked")
 
 
-def test_the_cost_is_that_of_production_clocks_once_all_of_it_is_there():
+def test_a_repetition_is_told_by_its_name_and_complete_with_its_last_launch():
     name = production_point(DECISION).name
-    part = [*LOCKED, cell(0, clocks="production", point=name)]
-    whole = [*part, *(cell(n, clocks="production", point=name) for n in (1, 2))]
+    whole = [*LOCKED, *(cell(n, clocks="production", point=name) for n in range(3))]
 
-    assert cost_point("B", DECISION, part)[0] == "closed-16"
-    assert cost_point("B", DECISION, whole) == (name, "repeated at production clocks")
+    assert is_repetition(name)
+    assert not is_repetition(DECISION.name)
     assert to_repeat("B", DECISION, whole) is None
 
 
