@@ -16,7 +16,15 @@ import pytest
 import yaml
 
 from tests.conftest import refuse_or_skip
-from tests.e2e.campaign.conftest import Folder, alone, folder, home, llama, prefect_url
+from tests.e2e.campaign.conftest import (
+    CONTRACT,
+    Folder,
+    alone,
+    folder,
+    home,
+    llama,
+    prefect_url,
+)
 from tests.flows.amazon.aws_endpoint import World
 from tests.flows.amazon.conftest import ec2, endpoint, world
 from tests.flows.launch.conftest import VERSIONS
@@ -36,6 +44,8 @@ __all__ = [
     "world",
 ]
 TOKEN = "hf_this-is-planted-and-must-not-be-found"
+# on a busy machine, too, the client is not what limits
+PATIENT = {**CONTRACT, "slo": {"ttft": "20 s", "itl": "5 s", "goodput": "50%"}}
 OFFER = "aws/m7i.metal-48xl"
 SUDO = """#!/bin/sh
 # plays an administrator: the machine's root is a folder

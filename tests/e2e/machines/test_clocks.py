@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.e2e.campaign.conftest import events, llama
+from tests.e2e.machines.conftest import PATIENT
 from tests.flows.fake_smi.stand_in import StandIn
 
 pytestmark = pytest.mark.e2e
@@ -19,7 +20,9 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     programs = {"PATH": f"{smi.programs}:{folder.environment['PATH']}"}
     told = {"FAKE_SMI_STATE": str(smi.state), "FAKE_SMI_SCENE": "h200-580", "FAKE_SMI_MODE": ""}
     folder.environment = {**folder.environment, **programs, **told}
-    campaign = folder.campaign([llama("a")], matrix={"rates": [], "requests": 80})
+    campaign = folder.campaign(
+        [llama("a")], contract=PATIENT, matrix={"rates": [], "requests": 80}
+    )
 
     done = folder.compare(campaign)
 

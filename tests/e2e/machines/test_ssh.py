@@ -11,7 +11,7 @@ import pytest
 
 from flows.host_lock import holdings
 from tests.e2e.campaign.conftest import ended, events, kept, planned
-from tests.e2e.machines.conftest import TOKEN, entered_by, far_llama, found_in
+from tests.e2e.machines.conftest import PATIENT, TOKEN, entered_by, far_llama, found_in
 from tests.flows.launch.conftest import command_lines
 
 __all__ = ["command_lines"]
@@ -21,7 +21,7 @@ ONE = {"rates": [], "replications": 1}  # it proves nothing, and ends with 5
 
 def test_a_campaign_on_a_host_over_ssh_reaches_its_decision(folder, box, command_lines):
     folder.environment = {**folder.environment, "HF_TOKEN": TOKEN}
-    campaign = folder.campaign([far_llama("far")], matrix={"requests": 80})
+    campaign = folder.campaign([far_llama("far")], contract=PATIENT, matrix={"requests": 80})
 
     done = folder.compare(campaign)
 
