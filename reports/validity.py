@@ -35,6 +35,12 @@ def read_on(candidate: CandidateFacts) -> dt.date | None:
 
 def rerun_when(plan: RunPlan, decision: Decision) -> tuple[str, ...]:
     """The events after which the decision does not stand any longer, as sentences."""
+    flips = (flip.sentence for flip in decision.flips if flip.sentence)
+    return (*events(plan, decision), *flips)
+
+
+def events(plan: RunPlan, decision: Decision) -> tuple[str, ...]:
+    """As ``rerun_when``, without what would flip the decision, which is told beside it."""
     return tuple(_events(plan, decision))
 
 
@@ -51,4 +57,3 @@ def _events(plan: RunPlan, decision: Decision) -> Iterator[str]:
     until = valid_until(plan, decision)
     if until is not None:
         yield f"A price changes, or {until.isoformat()} has passed."
-    yield from (flip.sentence for flip in decision.flips if flip.sentence)

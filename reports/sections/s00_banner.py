@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.contract_words import limits_line
 from reports.report import Report
-from reports.validity import rerun_when, valid_until
+from reports.validity import events, valid_until
 
 TITLE = "Verdict in brief"
 _MEANS = {
@@ -35,6 +35,6 @@ def section(report: Report) -> dict[str, Any]:
         "limits": limits_line(plan.contract),
         "sentence": report.decision.sentence,
         "valid_until": None if until is None else until.isoformat(),
-        "again": rerun_when(plan, report.decision),
+        "again": events(plan, report.decision),
         "interrupted": report.summary.interrupted,
     }

@@ -10,6 +10,7 @@ from reports.break_even import break_evens, sentence
 from reports.contract_words import stated
 from reports.decide.held import holds
 from reports.figures.series import measured_candidates
+from reports.idle import idle_words
 from reports.metric_names import metric_name, statistic_name
 from reports.number_words import (
     DASH,
@@ -26,7 +27,7 @@ from reports.run.number import Number
 from reports.run.summary_file import CellSummary
 from reports.signing import signoff_rows, waiver_lines
 from reports.tables import Cell, Column, Table
-from reports.validity import rerun_when
+from reports.validity import events
 
 TITLE = "Decision"
 _DECIDING = (
@@ -36,6 +37,7 @@ _DECIDING = (
     Column(title="Rests on"),
 )
 _EMPTY = Cell(text="")
+_TO_SIGN = 2  # who decides, and who has read it
 _SAME = 0.01  # loads that differ by less are one
 _SIGNOFF = tuple(
     Column(title=title) for title in ("Role", "Name", "Date", "Statement", "Manifest, SHA-256")
@@ -58,10 +60,11 @@ def section(report: Report) -> dict[str, Any]:
         "break_even": tuple(break_even_lines(report)),
         "consequences": tuple(_consequences(report, chosen)),
         "confirmation": tuple(_confirmation(report)),
-        "again": tuple(_again(report)),
+        "again": events(report.plan, report.decision),
         "rule": decision.rule,
         "blockers": decision.blockers,
         "signoff": signoff_table(report),
+        "to_sign": blank_table(report),
         "waivers": waiver_lines(report),
         "manifest": report.manifest,
         "stamp": report.stamp,
@@ -83,6 +86,18 @@ def signoff_table(report: Report) -> Table | None:
     """Who has approved it; None as long as nobody has."""
     rows = signoff_rows(report)
     return Table(title="Sign-off", columns=_SIGNOFF, rows=rows) if rows else None
+
+
+def blank_table(report: Report) -> Table | None:
+    """Rows to be filled on paper, with what is approved; None for what cannot be signed.
+
+    None too where somebody has signed: then who did is told.
+    """
+    decision = report.decision
+    if report.signoff is not None or decision.stamp != "MEASURED" or decision.blockers:
+        return None
+    row = (_EMPTY, _EMPTY, _EMPTY, _EMPTY, Cell(text=report.manifest))
+    return Table(title="To be signed", columns=_SIGNOFF, rows=(row,) * _TO_SIGN)
 
 
 def gap_sentence(gap: Comparison) -> str:
@@ -210,16 +225,10 @@ def _consequences(report: Report, chosen: Ranked | None) -> Iterator[str]:
     if chosen.instances is not None:
         cost = number_phrase(chosen.monthly_usd, "no price")
         yield f"{chosen.instances} instances carry the stated demand, at {cost} a month."
+    if (idle := idle_words(report, chosen)) is not None:
+        yield idle
     for reason in chosen.unsignable:
         yield f"It cannot be signed: {reason}."
-
-
-def _again(report: Report) -> Iterator[str]:
-    """When the decision does not stand any longer; what would flip it has its own list."""
-    flips = {flip.sentence for flip in report.decision.flips}
-    for event in rerun_when(report.plan, report.decision):
-        if event not in flips:
-            yield event
 
 
 def _confirmation(report: Report) -> Iterator[str]:

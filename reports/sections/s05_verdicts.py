@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from catalog.quantity import Basis, significant
 from reports.contract_words import itl_name, stated
+from reports.idle import idle_words
 from reports.number_words import DASH, digits, stacked_cell
 from reports.report import Report
 from reports.run.decision_file import Ranked
@@ -46,6 +47,7 @@ def section(report: Report) -> dict[str, Any]:
         "ranked_by": report.decision.ranked_by,
         "goodput": goodput_table(report),
         "depends": tuple(_depends(report)),
+        "idle": tuple(filter(None, (idle_words(report, each) for each in report.places))),
     }
 
 
