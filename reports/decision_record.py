@@ -11,6 +11,7 @@ from reports.number_words import number_phrase
 from reports.run.decision_file import Decision, Ranked
 from reports.run.plan_file import RunPlan
 from reports.run.signoff_file import Signoff
+from reports.sections.s01_decision import gap_sentence
 from reports.validity import rerun_when, valid_until
 
 
@@ -34,7 +35,7 @@ def decision_record(
         "arrivals": arrivals_line(plan.matrix),
         "limits": limits_line(plan.contract),
         "sentence": decision.sentence,
-        "because": decision.because,
+        "because": (*decision.because, *_gap(decision)),
         "rows": tuple(
             {
                 "name": each.name,
@@ -49,6 +50,10 @@ def decision_record(
         "approvals": approvals,
     }
     return markdown_page("decision_record.md.j2", context)
+
+
+def _gap(decision: Decision) -> tuple[str, ...]:
+    return () if decision.gap is None else (gap_sentence(decision.gap),)
 
 
 def _title(plan: RunPlan, decision: Decision) -> str:

@@ -13,6 +13,7 @@ from reports.decide.demand import fleet_of, monthly_number
 from reports.decide.flips import flips_of
 from reports.decide.limiter import limiter_of
 from reports.decide.metric import COST, currency_of, score
+from reports.decide.near_miss import near_miss
 from reports.decide.production import is_locked
 from reports.decide.signing import blockers, stamp_of, unsignable
 from reports.decide.standing import contenders
@@ -63,7 +64,7 @@ def decide(plan: RunPlan, summary: Summary, checks: Checks, now: dt.datetime) ->
         ranked_by=verdict.ranked_by,
         ranking=_ranking(plan, everybody, verdict, checks, now.date()),
         comparisons=verdict.comparisons,
-        flips=()
+        flips=(near_miss(everybody) if verdict.outcome == "none complies" else ())
         if winner is None
         else flips_of(
             winner,

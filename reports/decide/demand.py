@@ -8,6 +8,7 @@ from math import ceil
 from typing import Final
 
 from catalog.quantity import Basis
+from reports.contract_words import stated
 from reports.decide.contender import Contender
 from reports.decide.metric import tie_order
 from reports.run.number import Number
@@ -70,6 +71,24 @@ def _endpoint(
     tokens = demand.mean_per_s * 3600 * HOURS_PER_MONTH * float(contract.output_tokens)
     monthly = tokens / 1e6 * each.facts.price.value
     return Fleet(instances=1, monthly=monthly, least_monthly=monthly)
+
+
+def unsized_words(each: Sequence[Contender], contract: ContractFacts) -> str:
+    """Return a sentence for each candidate without a fleet: what it lacks."""
+    return " ".join(_unsized(one, contract) for one in each)
+
+
+def _unsized(each: Contender, contract: ContractFacts) -> str:
+    demand, held = contract.demand, each.held
+    if demand is None or held is None or not held.highest_proven:
+        return f"{each.name} has no proven rate."
+    is_metered = each.facts.kind == "endpoint" and each.hourly is None
+    if is_metered and held.highest_proven < demand.peak_per_s:
+        return (
+            f"{each.name} is proven to hold {stated(held.highest_proven)} of the "
+            f"{stated(demand.peak_per_s)} requests per s of the peak."
+        )
+    return f"{each.name} has no price that a month can be reckoned by."
 
 
 def monthly_number(fleet: Fleet | None, currency: str | None, basis: Basis) -> Number | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from catalog.quantity import Basis
+from reports.contract_words import stated
 from reports.decide.contender import Contender
 from reports.decide.metric import COST, Metric, currency_of, score
 from reports.number_words import amount
@@ -14,13 +15,13 @@ from reports.run.number import Number
 from reports.run.plan_file import ContractFacts
 
 Limit = Literal["ttft limit", "itl limit", "goodput target"]
-_LIMITS: Final[Mapping[str, Limit]] = {
+LIMITS: Final[Mapping[str, Limit]] = {
     "ttft": "ttft limit",
     "itl": "itl limit",
     "goodput": "goodput target",
 }
 
-_TITLES: Final[Mapping[Limit, str]] = {
+TITLES: Final[Mapping[Limit, str]] = {
     "ttft limit": "TTFT limit",
     "itl limit": "ITL limit",
     "goodput target": "goodput target",
@@ -80,7 +81,7 @@ def _held(winner: Contender) -> Iterator[Flip]:
     beyond = (
         "beyond that nothing was measured to fail"
         if bracket.lowest_disproven is None
-        else f"at {bracket.lowest_disproven:g} per s it misses"
+        else f"at {stated(bracket.lowest_disproven)} per s it misses"
     )
     yield Flip(
         what="load",
@@ -94,17 +95,21 @@ def _held(winner: Contender) -> Iterator[Flip]:
             high=bracket.lowest_disproven,
         ),
         sentence=(
-            f"One instance of {winner.name} is proven up to {bracket.highest_proven:g} "
-            f"requests per s; {beyond}."
+            f"One instance of {winner.name} is proven up to "
+            f"{_requests(bracket.highest_proven)} per s; {beyond}."
         ),
     )
+
+
+def _requests(rate: float) -> str:
+    return f"{stated(rate)} request{'' if rate == 1 else 's'}"
 
 
 def _own_limits(winner: Contender) -> Iterator[Flip]:
     """The tightest limit under which the winner would still be proven to comply."""
     if winner.cell is None:
         return
-    for name, what in _LIMITS.items():
+    for name, what in LIMITS.items():
         clause = winner.cell.clauses.get(name)
         if clause is None or clause.limit is None:
             continue
@@ -119,7 +124,7 @@ def _own_limits(winner: Contender) -> Iterator[Flip]:
             now=Number(value=clause.limit, unit=unit, basis=Basis.SPECIFICATION),
             flips_at=Number(value=edge, unit=unit, basis=clause.number.basis),
             sentence=(
-                f"With the {_TITLES[what]} {side} {amount(edge, unit)} instead of "
+                f"With the {TITLES[what]} {side} {amount(edge, unit)} instead of "
                 f"{amount(clause.limit, unit)} {winner.name} would no longer be proven."
             ),
         )
@@ -131,7 +136,7 @@ def _their_limits(each: Contender, winner: Contender) -> Iterator[Flip]:
     if each.cell is None or len(missed) != 1 or missed[0] not in ("ttft", "itl"):
         return
     clause = each.cell.clauses[missed[0]]
-    edge, what = clause.number.high, _LIMITS[missed[0]]
+    edge, what = clause.number.high, LIMITS[missed[0]]
     if edge is None or clause.limit is None:
         return
     yield Flip(
@@ -140,7 +145,7 @@ def _their_limits(each: Contender, winner: Contender) -> Iterator[Flip]:
         now=Number(value=clause.limit, unit="ms", basis=Basis.SPECIFICATION),
         flips_at=Number(value=edge, unit="ms", basis=clause.number.basis),
         sentence=(
-            f"With the {_TITLES[what]} at {amount(edge, 'ms')} instead of "
+            f"With the {TITLES[what]} at {amount(edge, 'ms')} instead of "
             f"{amount(clause.limit, 'ms')} "
             f"{each.name} would keep this clause, and it is better than {winner.name}."
         ),

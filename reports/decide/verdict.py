@@ -16,7 +16,7 @@ from reports.decide.contest import (
     reference,
 )
 from reports.decide.crossover import crossover_rate
-from reports.decide.demand import Fleet, cheapest, fleet_of
+from reports.decide.demand import Fleet, cheapest, fleet_of, unsized_words
 from reports.decide.metric import BESIDE, COST, Metric, choose_metric, tie_order
 from reports.decide.steps import (
     UNDECIDED,
@@ -27,7 +27,7 @@ from reports.decide.steps import (
     names_of,
     tie_words,
 )
-from reports.number_words import amount
+from reports.number_words import amount, digits
 from reports.run.decision_file import Comparison, Outcome
 from reports.run.plan_file import RunPlan
 
@@ -75,8 +75,8 @@ def verdict_of(plan: RunPlan, everybody: Sequence[Contender]) -> Verdict:
         if fleets:
             return _by_demand(plan, ranked, fleets, rule)
         rule.append(
-            "A demand is stated, but no candidate has a proven rate: no fleet can be sized, "
-            "and cost at the contract's load is ranked instead."
+            "A demand is stated, but no fleet can be sized, and cost at the contract's load is "
+            f"ranked instead. {unsized_words(ranked, plan.contract)}"
         )
     return _by_load(plan, ranked, choice.metric, rule)
 
@@ -223,12 +223,13 @@ def _concluded(
         found.winner if is_best else reference(entries, found.winner if found.kept else None)
     )
     rows = _comparisons(entries, found.metric, against, one_claim=is_best)
+    because = (_holds(winner), *_gaps(rows, found.metric, told=frozenset(order[:2])))
     if found.shown:
         return Verdict(
             outcome="chosen",
             chosen=winner.name,
             sentence=_chosen_sentence(found, entries),
-            because=(_holds(winner), *_gaps(rows, found.metric)),
+            because=because,
             rule=tuple(rule),
             ranked_by=ranked_by,
             order=order,
@@ -243,7 +244,7 @@ def _concluded(
             f"No difference is shown between {listed(found.tied)} in {found.metric.words}: "
             f"{tie_words(winner.name, plan)}."
         ),
-        because=(_holds(winner), *_gaps(rows, found.metric)),
+        because=because,
         rule=tuple(rule),
         ranked_by=ranked_by,
         order=order,
@@ -299,20 +300,22 @@ def _by_statistic(each: Contender) -> str:
     return f" Goodput hangs on the ITL statistic: {words}."
 
 
-def _gaps(rows: Sequence[Comparison], metric: Metric) -> list[str]:
-    """A sentence for each comparison in the metric of the ranking."""
+def _gaps(rows: Sequence[Comparison], metric: Metric, *, told: frozenset[str]) -> list[str]:
+    """A sentence for each comparison in the metric of the ranking.
+
+    That of the two in ``told`` is left out: it is the decision's gap to its runner-up.
+    """
     sentences = []
     for row in rows:
-        if row.metric != metric.name:
+        if row.metric != metric.name or {row.candidate, row.against} == told:
             continue
         subject = f"{metric.words[0].upper()}{metric.words[1:]} of {row.candidate}"
         if row.ratio.value is None:
             sentences.append(f"{subject} against {row.against}: {row.why or row.word}.")
             continue
-        limits = f"{row.ratio.low:.3g} to {row.ratio.high:.3g}"
+        ratio, low, high = map(digits, (row.ratio.value, row.ratio.low, row.ratio.high))
         sentences.append(
-            f"{subject} is {row.ratio.value:.3g} times that of {row.against} ({limits}): "
-            f"{row.word}."
+            f"{subject} is {ratio} times that of {row.against} ({low} to {high}): {row.word}."
         )
     return sentences
 
@@ -337,12 +340,13 @@ def _by_demand(
     order, tied = cheapest(fleets, pool)
     by_name = {each.name: each for each in pool}
     unsized = sorted(set(by_name) - set(order))
+    without = [by_name[name] for name in unsized]
     rule.append(
         "Fleets for the stated demand: ceil(peak / (held rate × (1 - headroom))) + spare whole "
         "instances, ranked by monthly cost."
     )
     if unsized:
-        rule.append(f"Without a proven rate no fleet can be sized: {listed(unsized)}.")
+        rule.append(unsized_words(without, plan.contract))
     winner, kept = _demand_winner(plan, order, tied, fleets, by_name)
     shown = len(tied) == 1 or bool(kept)
     entries = entries_of(pool, COST, at_held=False)

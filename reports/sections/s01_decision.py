@@ -115,7 +115,7 @@ def flip_lines(report: Report) -> Iterator[str]:
     own = [found.rate_per_s for found in break_evens(report)]
     for flip in report.decision.flips:
         if not any(rate is not None and _is_at(flip, rate) for rate in own):
-            yield flip.sentence.strip()
+            yield statistic_name(flip.sentence.strip())
 
 
 def break_even_lines(report: Report) -> Iterator[str]:

@@ -217,6 +217,7 @@ def test_a_decision_record_holds_the_decision_and_its_hash(
     text = (tmp_path / "0001-serve.md").read_text()
     decision = read_run(run.path).decision
     assert decision.sentence.split(",")[0] in text
+    assert f"{decision.gap.candidate} against {decision.gap.against}" in text
     assert manifest_sha256(run) in text
     assert "proposed: not signed" in text
     assert text.endswith("\n")

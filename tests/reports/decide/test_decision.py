@@ -97,6 +97,105 @@ def test_where_all_miss_none_complies():
     assert (found.outcome, found.exit_code) == ("none complies", 4)
 
 
+def missing(*clauses):
+    """The decision where each candidate misses these clauses: name, value, low and high."""
+    runners = [Runner(name=name) for name in "abc"[: len(clauses)]]
+    plan = plan_of(runners)
+    summary = summary_of(plan, runners)
+    changed = tuple(
+        with_clauses(each, missed)
+        for each, missed in zip(summary.candidates, clauses, strict=True)
+    )
+    whole = summary.model_copy(update={"candidates": changed})
+    return decide(plan, whole, Checks(checks=()), NOW)
+
+
+def with_clauses(candidate, missed):
+    (cell,) = candidate.cells
+    clauses = dict(cell.clauses)
+    for name, value, low, high in missed:
+        number = clauses[name].number.model_copy(
+            update={"value": value, "low": low, "high": high}
+        )
+        clauses[name] = clauses[name].model_copy(update={"number": number, "verdict": "misses"})
+    cells = (cell.model_copy(update={"clauses": clauses}),)
+    return candidate.model_copy(update={"cells": cells})
+
+
+def test_where_none_complies_the_nearest_miss_would_change_it():
+    found = missing(
+        [("itl", 40.0, 39.0, 41.0)],
+        [("itl", 26.1, 25.8, 26.4), ("ttft", 1040.0, 1020.0, 1060.0)],
+        [("goodput", 0.5, 0.45, 0.55)],
+    )
+
+    assert found.outcome == "none complies"
+    assert [(each.candidate, each.what, each.now.value) for each in found.flips] == [
+        ("b", "ttft limit", 1000.0),
+        ("b", "itl limit", 25.0),
+    ]
+    assert found.flips[1].sentence == (
+        "b comes nearest: itl 26.1 ms is 4.40% above the limit of 25.0 ms; "
+        "with the ITL limit at least 26.4 ms it would be kept."
+    )
+
+
+def test_a_goodput_falls_short_of_its_target_from_below():
+    (flip,) = missing([("goodput", 0.9, 0.88, 0.92)]).flips
+
+    assert flip.flips_at.value == 0.88
+    assert "goodput 90.0% is 5.26% below the limit of 95.0%" in flip.sentence
+    assert "with the goodput target at most 88.0% it would be kept" in flip.sentence
+
+
+def test_what_lies_among_the_failures_is_near_to_no_limit():
+    assert missing([("itl", None, None, None)]).flips == ()
+
+
+def test_one_request_per_second_is_one_and_shares_have_three_digits():
+    one = decided([Runner(name="a", rates=[Rate(per_s=1), Rate(per_s=10, verdict="misses")])])
+    runners = [
+        Runner(name="a", tokens=FAST),
+        Runner(name="b", tokens=SLOW),
+        Runner(name="c", tokens=tuple(value / 1.6 for value in FAST), price=7.2),
+    ]
+    found = decided(runners)
+
+    load = next(each.sentence for each in one.flips if each.what == "load")
+    assert load == "One instance of a is proven up to 1 request per s; at 10 per s it misses."
+    (gap,) = [line for line in found.because if "times that of a" in line]
+    assert "of c is 3.20 times that of a (3.19 to 3.21): worse." in gap
+
+
+def test_the_gap_to_the_runner_up_is_told_once():
+    found = decided([Runner(name="a", tokens=FAST), Runner(name="b", tokens=SLOW)])
+
+    assert (found.gap.candidate, found.gap.against, found.gap.word) == ("a", "b", "better")
+    assert not any("times that of" in line for line in found.because)
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ([Rate(per_s=2)], "service is proven to hold 2 of the 3 requests per s of the peak."),
+        ([], "service has no proven rate."),
+    ],
+)
+def test_an_endpoint_that_holds_less_than_the_peak_is_told_how_much(held, why):
+    contract = CONTRACT.model_copy(update={"demand": DemandFacts(peak_per_s=3, mean_per_s=1)})
+    service = Runner(
+        name="service",
+        price=priced(10.0, unit="USD/Mtok"),
+        rates=held,
+        facts={"kind": "endpoint", "host_class": "endpoint"},
+    )
+    alone = decided([service], contract=contract)
+    beside = decided([service, Runner(name="ours", rates=[Rate(per_s=4)])], contract=contract)
+
+    assert any(why in step for step in alone.rule)
+    assert why in beside.rule
+
+
 @pytest.mark.parametrize("cell", ["client-bound", "invalid", "not-steady"])
 def test_a_void_cell_is_no_evidence_for_or_against(cell):
     for verdict in ("holds", "misses"):
