@@ -41,8 +41,9 @@ class RawRequest:
     `scheduled_ns` is when it was due (closed loop: when its slot came free),
     `slot_free_ns` when the slot it had to wait for came free (None: no cap bound it),
     `sent_ns` the time just before its last byte was written. `outcome` is `complete` when the
-    HTTP answer ended as it was framed, whatever its status. `fragments` are body bytes in order of arrival,
-    HTTP chunk framing removed; `stamps_ns` says when each arrived. None is unknown.
+    HTTP answer ended as it was framed, whatever its status. `fragments` are body bytes in
+    order of arrival, HTTP chunk framing removed; `stamps_ns` says when each arrived. None is
+    unknown.
     """
 
     sequence: int
