@@ -91,15 +91,20 @@ def release(work: Underway) -> None:
         If one of them may still cost money.
     """
     errors: list[RunoffError] = []
+    unforeseen: Exception | None = None
     for host in tuple(work.held):
         try:
             give_back(work, host)
         except RunoffError as error:
             errors.append(error)
+        except Exception as error:  # noqa: BLE001 - the next machine must be tried all the same
+            unforeseen = error
     work.record_spent()
     if errors:
         seen = "; ".join(str(error) for error in errors)
         raise StillBilled("release", seen, "Look at runoff machines, and release them")
+    if unforeseen is not None:
+        raise unforeseen
 
 
 def give_back(work: Underway, host: str) -> None:
@@ -113,7 +118,13 @@ def give_back(work: Underway, host: str) -> None:
     held = work.held.get(host)
     if held is None:
         return
-    put_back(work, host)
+    try:
+        put_back(work, host)
+    finally:  # a machine goes back whatever became of its settings
+        _let_go(work, host, held)
+
+
+def _let_go(work: Underway, host: str, held: Held) -> None:
     if held.heartbeat is not None:
         held.heartbeat.end()
     kept = _kept(work, held)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import os
 import pytest
 import yaml
 
-from flows import measure, opening, visiting
+from flows import measure, opening, provision, visiting
 from flows.compare import surroundings
 from flows.errors import InfrastructureError
 from flows.measure import measure_replication
@@ -92,3 +93,19 @@ def test_a_void_cell_is_measured_again_twice_at_most_and_then_kept(
 
         (cell,) = read_run(work.store.folder.path).cells
         assert cell.file.attempts == ("void: hardware slowdown",) * attempts
+
+
+def test_a_machine_goes_back_though_its_settings_cannot_be_put_back(begun, monkeypatch):
+    def no_room(_work, _host) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(provision, "put_back", no_room)
+    with begun(**REAL) as work:
+        acquire(work, "local")
+
+        with pytest.raises(OSError, match="no space left"):
+            release(work)
+
+        assert not work.held
+        ledger = read_run(work.store.folder.path).ledger
+        assert "released" in [entry["event"] for entry in ledger]
