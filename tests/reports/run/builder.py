@@ -236,10 +236,14 @@ def _facts(each: Made, row: Mapping[str, Any]) -> CandidateFacts:
         "bound_ttft_ms": 46.7,
         "bound_itl_ms": 4.0,
         "measured": each.measured,
-        "skipped": None if each.measured else f"{row['clause']}: {row['reason']}",
+        "skipped": None if each.measured else _left_out(row),
         "fingerprint": _digest(each.name) if each.measured else None,
     }
     return CandidateFacts(**{**values, **each.facts})
+
+
+def _left_out(row: Mapping[str, Any]) -> str:
+    return f"{row['clause']}: {row['reason']}" if row["reason"] else "it was left out"
 
 
 def _write_evidence(folder: RunFolder, plan: RunPlan, made: Sequence[Made]) -> None:
