@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from catalog.quantity import Quantity
-from catalog.schema import Contract
+from catalog.schema import Campaign, Contract
 from catalog.schema.campaign import Demand, Offline, Quality
 from reports.run.plan_file import (
     ContractFacts,
@@ -14,6 +16,7 @@ from reports.run.plan_file import (
 )
 
 _S_PER_H = 3600.0
+_DEFAULT_SWITCH: Final = 0.1
 
 
 def contract_facts(contract: Contract) -> ContractFacts:
@@ -44,6 +47,17 @@ def contract_facts(contract: Contract) -> ContractFacts:
         demand=_demand(contract.demand),
         cost_ceiling_usd_per_1m=_value(contract.cost_ceiling),
     )
+
+
+def rule_facts(campaign: Campaign) -> dict[str, Any]:
+    """What the campaign states of how to decide, by the plan's names; a saving is a share."""
+    switch = campaign.switch_if_saves
+    return {
+        "exploratory": campaign.exploratory,
+        "incumbent": campaign.incumbent,
+        "switch_if_saves": _DEFAULT_SWITCH if switch is None else switch.value,
+        "commitments": campaign.commitments,
+    }
 
 
 def _offline(offline: Offline | None) -> OfflineFacts | None:

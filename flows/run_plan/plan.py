@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from catalog.digest import catalog_digest
 from catalog.entries import Catalog
@@ -18,13 +18,12 @@ from deploy_templates.request import Checkpoint
 from flows.budget import estimate, money_not_spent
 from flows.launch_plans import Planned, shared_needs
 from flows.matrix import matrix_facts, visits
-from flows.run_plan.contract import contract_facts
+from flows.run_plan.contract import contract_facts, rule_facts
 from flows.run_plan.origins import user_entries
 from flows.run_plan.standing import Asked, Standing, paper_vote
 from reports.run.plan_file import CandidateFacts, RunPlan
 
 __all__ = ["gates_json", "make_run_plan", "paper_vote"]
-_DEFAULT_SWITCH: Final = 0.1
 
 
 def make_run_plan(
@@ -67,7 +66,7 @@ def make_run_plan(
         checkpoints=checkpoints,
     )
     standing = Standing.of(campaign, catalog, folders, asked, now.date())
-    matrix, switch = matrix_facts(campaign), campaign.switch_if_saves
+    matrix = matrix_facts(campaign)
     whole = RunPlan(
         runoff_version=version("runoff"),
         campaign=campaign.name,
@@ -77,7 +76,6 @@ def make_run_plan(
         campaign_sha256=hashlib.sha256(text).hexdigest(),
         catalog_digest=catalog_digest((shipped_catalog(), *folders)),
         user_entries=user_entries(campaign, catalog),
-        exploratory=campaign.exploratory,
         rehearsal=rehearsal or standing.is_simulated,
         contract=contract_facts(campaign.contract),
         matrix=matrix,
@@ -85,9 +83,7 @@ def make_run_plan(
         order=visits(standing.candidates, matrix),
         budget_usd=None if campaign.budget.usd is None else campaign.budget.usd.value,
         budget_hours=campaign.budget.hours,
-        incumbent=campaign.incumbent,
-        switch_if_saves=_DEFAULT_SWITCH if switch is None else switch.value,
-        commitments=campaign.commitments,
+        **rule_facts(campaign),
         load_from=campaign.load_from,
         needs=_needs(standing.launches),
         threats=_threats(campaign, standing.candidates, rehearsal=rehearsal),

@@ -64,6 +64,26 @@ def test_a_clause_that_is_another_in_the_plan_is_named(
     assert seen.startswith(f"the contract's {clause} is ")
 
 
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("exploratory", True),
+        ("incumbent", "B"),
+        ("switch_if_saves", 0.5),
+        ("commitments", ("on-demand", "spot")),
+    ],
+)
+def test_another_rule_of_how_to_decide_is_named(
+    tmp_path: Path, rule: str, value: object
+) -> None:
+    folder = RunFolder(tmp_path)
+    plan = planned(folder, shipped_catalog() / "campaigns" / "canonical.yaml")
+
+    (seen,) = altered_clauses(folder, plan.model_copy(update={rule: value}))
+
+    assert seen.startswith(f"the plan's {rule} is ")
+
+
 def test_an_easier_limit_in_the_plan_is_named(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     plan = planned(folder, shipped_catalog() / "campaigns" / "canonical.yaml")

@@ -135,7 +135,7 @@ def build_run(
     folder.path.mkdir(parents=True)
     changes = dict(plan or {})
     contract = _with_lengths(changes.pop("contract", contract))
-    text = _campaign(made, contract)
+    text = _campaign(made, contract, {"exploratory": exploratory, **changes})
     folder.file(layout.CAMPAIGN).write_text(text)
     gates = _gates(folder.file(layout.CAMPAIGN))
     folder.file(layout.GATES).write_text(json.dumps(gates, indent=1) + "\n")
@@ -609,8 +609,8 @@ def _with_lengths(contract: ContractFacts) -> ContractFacts:
     )
 
 
-def _campaign(made: Sequence[Made], contract: ContractFacts) -> str:
-    """The canonical campaign with these candidates and this contract.
+def _campaign(made: Sequence[Made], contract: ContractFacts, plan: Mapping[str, Any]) -> str:
+    """The canonical campaign with these candidates, this contract and what the plan changes.
 
     Names that it lacks are made from B, or from D where they are not measured; A is too, as
     no bound rejects its own device at four streams.
@@ -618,6 +618,11 @@ def _campaign(made: Sequence[Made], contract: ContractFacts) -> str:
     document = yaml.safe_load(_CANONICAL.read_text())
     known = {each["name"]: each for each in document["candidates"] if each["name"] != "A"}
     document["contract"] = stated(contract)
+    for name in ("exploratory", "incumbent", "commitments"):
+        if name in plan:
+            document[name] = list(plan[name]) if name == "commitments" else plan[name]
+    if "switch_if_saves" in plan:
+        document["switch_if_saves"] = _with_unit(plan["switch_if_saves"] * 100, "%")
     document["candidates"] = [
         {**known.get(each.name, known["D" if not each.measured else "B"]), "name": each.name}
         for each in made
