@@ -11,7 +11,6 @@ import typer
 from deploy_templates.deployments import ways
 from flows.errors import UsageError
 from flows.run_directory import RunArgument, run_at
-from reports import decision_record as record
 from reports.bundle import write_bundle
 from reports.manifest import manifest_sha256
 from reports.run.read import Run
@@ -90,6 +89,8 @@ def _record(run: Run) -> str:
     from flows.signing import read_signoff  # noqa: PLC0415 - help starts without it
 
     refuse_changed(run)
+    from reports import decision_record as record  # noqa: PLC0415 - --help needs no scipy
+
     return record.decision_record(
         run.plan, run.decision, read_signoff(run.folder), manifest_sha256(run.folder)
     )

@@ -41,7 +41,7 @@ def no_load(monkeypatch):
     def refuse(*_jobs, **_options):
         pytest.fail("the clock was started")
 
-    monkeypatch.setattr("flows.bench.run.run_shards", refuse)
+    monkeypatch.setattr("flows.bench.shard.run_shards", refuse)
 
 
 def ended(capsys, *arguments: str) -> tuple[int, str, str]:
