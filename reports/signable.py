@@ -10,10 +10,9 @@ import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from catalog.sale import is_stale
-from reports.again import Difference
 from reports.errors import ReportsError
 from reports.manifest import Finding
 from reports.run import layout
@@ -25,6 +24,9 @@ from reports.run.read import Run
 from reports.run.signoff_file import Waiver
 from reports.run.summary_file import Summary
 from reports.validity import ranked_candidates, read_on
+
+if TYPE_CHECKING:
+    from reports.again import Difference  # it concludes, which takes scipy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,10 +87,9 @@ def _write_csv(run: Run, folder: Path) -> None:
 def _record(run: Run) -> str:
     from flows.handing_on import refuse_changed  # noqa: PLC0415 - help starts without it
     from flows.signing import read_signoff  # noqa: PLC0415 - help starts without it
+    from reports import decision_record as record  # noqa: PLC0415 - help starts without it
 
     refuse_changed(run)
-    from reports import decision_record as record  # noqa: PLC0415 - --help needs no scipy
-
     return record.decision_record(
         run.plan, run.decision, read_signoff(run.folder), manifest_sha256(run.folder)
     )
