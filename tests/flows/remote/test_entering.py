@@ -63,7 +63,7 @@ def test_a_rented_machine_is_waited_for_until_its_ssh_server_is_up(cloud, rented
 def test_a_machine_whose_ssh_server_never_comes_up_is_lost(cloud, rented, ssh_host):
     ssh_host.stop()
 
-    with pytest.raises(HostLostError, match="no (SSH )?connection"):
+    with pytest.raises(HostLostError, match=r"no (SSH )?connection"):
         entered(cloud, rented, boot_s=0.0)
 
 
