@@ -24,6 +24,8 @@ _LAG_SHARE_OF_ITL: Final = 0.1
 _CPU_SHARE: Final = 0.8
 _LITTLE: Final = 1e-3
 _RATE: Final = 0.01
+# an idle server, too, lets a request wait until its next step begins
+_MOSTLY_WAITING: Final = 0.5
 _WAIT_MS: Final = 1.0
 _STREAMS_KEPT: Final = 0.9
 _NETWORK_SHARE: Final = 0.1
@@ -150,7 +152,7 @@ def cap_problems(
     server_waits = (
         server is not None
         and server.waiting_share is not None
-        and server.waiting_share >= 1 - settings.slo.percentile / 100
+        and server.waiting_share >= _MOSTLY_WAITING
     )
     if share > 1 - settings.slo.percentile / 100 and not server_waits:
         yield Problem(

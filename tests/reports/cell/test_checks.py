@@ -207,7 +207,8 @@ def waiting(cell_of, share, wait_ms=50):
         (0.06, None, True),
         (0.5, ServerWatch(waiting_share=None), True),
         (0.5, ServerWatch(waiting_share=0.0), True),
-        (0.5, ServerWatch(waiting_share=0.3), False),
+        (0.5, ServerWatch(waiting_share=0.3), True),
+        (0.5, ServerWatch(waiting_share=0.6), False),
     ],
 )
 def test_a_cap_that_binds_while_the_server_waits_for_nothing_is_told(
