@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +22,7 @@ from flows.measuring.jobs import Ask, Cell, Job, Measured
 
 _LAST_WORDS = 2_000
 _END_S = 10.0
+_AGAIN_S = 5.0  # longer than the end of a load takes
 
 
 class MeasuringProcess:
@@ -84,7 +87,7 @@ class MeasuringProcess:
 
     def _done(self, job: Job) -> Any:
         """The job's value; raises what it raised, or CampaignInterrupted."""
-        with self._interruption.telling(self.stop_load):
+        with self._interruption.telling(self.stop_load), self._told_again():
             answer = self._exchanged(job)
         match answer:
             case Value(value):
@@ -94,6 +97,27 @@ class MeasuringProcess:
             case Interrupted():
                 raise CampaignInterrupted("the load was stopped")
         raise TypeError(f"{answer!r} is no answer")
+
+    @contextmanager
+    def _told_again(self) -> Iterator[None]:
+        """Within the block an end that was asked for is told every few seconds.
+
+        One signal alone can come while a load is only starting, and be lost.
+        """
+        is_done = threading.Event()
+
+        def tell() -> None:
+            while not is_done.wait(_AGAIN_S):
+                if self._interruption.is_asked:
+                    self.stop_load()
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            is_done.set()
+            teller.join()
 
     def _exchanged(self, job: Job) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
