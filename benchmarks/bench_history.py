@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from reports.history.site import Written, write_history  # noqa: E402 - after the path
-from tests.reports.history.runs import make_run  # noqa: E402
+from tests.reports.history.runs import TODAY, make_run  # noqa: E402
 
 CAMPAIGNS, RUNS = 10, 100
 PROMISED_S = 10.0
@@ -52,7 +52,7 @@ def main() -> None:
 
 def _timed(place: Path) -> tuple[float, float, Written]:
     start_s, used_s = time.perf_counter(), time.process_time()
-    written = write_history(place, place / "history", maker="benchmark")
+    written = write_history(place, place / "history", maker="benchmark", today=TODAY)
     return time.perf_counter() - start_s, time.process_time() - used_s, written
 
 

@@ -53,9 +53,11 @@ def build(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(server: Path, log: Path, *, close_after: bool) -> Iterator[int]:
+def serving(
+    server: Path, log: Path, *, close_after: bool, tokens: int = TOKENS
+) -> Iterator[int]:
     """Port of a running server, whose log is there afterwards."""
-    command = [server, log, str(TTFT_US), str(GAP_US), str(TOKENS), str(int(close_after))]
+    command = [server, log, str(TTFT_US), str(GAP_US), str(tokens), str(int(close_after))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield int(process.stdout.readline().split()[1])
@@ -82,6 +84,7 @@ def plan(
     requests: int,
     streams: int | None = None,
     rate_per_s: float | None = None,
+    tokens: int = TOKENS,
 ) -> None:
     """Write a closed loop of `streams`, or constant arrivals at `rate_per_s`."""
     draw = random.Random(42)
@@ -103,14 +106,18 @@ def plan(
         dialect="completions",
     )
     gap_ns = None if rate_per_s is None else 1e9 / rate_per_s
-    write_plan(path, header, [planned(number, draw, gap_ns) for number in range(requests)])
+    write_plan(
+        path, header, [planned(number, draw, gap_ns, tokens) for number in range(requests)]
+    )
 
 
-def planned(number: int, draw: random.Random, gap_ns: float | None) -> PlannedRequest:
+def planned(
+    number: int, draw: random.Random, gap_ns: float | None, tokens: int
+) -> PlannedRequest:
     body = {
         "model": "meta-llama/Meta-Llama-3-8B-Instruct",
         "prompt": [draw.randrange(128_000) for _ in range(PROMPT_TOKENS)],
-        "max_tokens": TOKENS,
+        "max_tokens": tokens,
         "stream": True,
         "ignore_eos": True,
         "temperature": 0,
@@ -124,7 +131,7 @@ def planned(number: int, draw: random.Random, gap_ns: float | None) -> PlannedRe
         endpoint=0,
         prompt_id=number,
         prompt_tokens=PROMPT_TOKENS,
-        output_tokens=TOKENS,
+        output_tokens=tokens,
         body=json.dumps(body),
     )
 
@@ -212,16 +219,20 @@ def ready_for_the_lesson(server: Path, folder: Path) -> float:
     return (read_raw(raw_path).started_ns - started_ns) / 1e9
 
 
-def pacing(server: Path, folder: Path, *, rate_per_s: float) -> dict[str, float]:
+def pacing(
+    server: Path, folder: Path, *, rate_per_s: float, tokens: int = TOKENS
+) -> dict[str, float]:
     """Constant arrivals for five seconds: how constant the gaps between sends were."""
     plan_path, raw_path, log = folder / "plan", folder / "raw", folder / "log"
-    with serving(server, log, close_after=False) as port:
-        plan(plan_path, port, rate_per_s=rate_per_s, requests=round(5 * rate_per_s))
+    with serving(server, log, close_after=False, tokens=tokens) as port:
+        requests = round(5 * rate_per_s)
+        plan(plan_path, port, rate_per_s=rate_per_s, requests=requests, tokens=tokens)
         load_process(plan_path, raw_path)
     run = read_raw(raw_path)
     gaps = np.diff(np.array([request.sent_ns for request in run.requests])) / NS_PER_MS
     return {
         "rate_per_s": rate_per_s,
+        "chunks_per_s": rate_per_s * tokens,
         "cv": float(gaps.std() / gaps.mean()),
         "gap_deviation_ms": float(gaps.std()),
         "gap_deviation_max_ms": float(np.abs(gaps - 1e3 / rate_per_s).max()),
@@ -280,7 +291,10 @@ def main() -> None:
         show(results)
         ready_s = ready_for_the_lesson(server, folder)
         print(f"\nready to send after {ready_s:.3f} s (250 requests of 1024 tokens, ≤0.5)")
-        paces = [pacing(server, folder, rate_per_s=rate) for rate in (8.0, 20.0, 200.0)]
+        paces = [
+            pacing(server, folder, rate_per_s=rate, tokens=tokens)
+            for rate, tokens in ((8.0, TOKENS), (20.0, TOKENS), (200.0, 4), (200.0, TOKENS))
+        ]
         print("\nconstant arrivals (CV ≤0.01 up to 20/s, deviation of gaps ≤0.2 ms above)")
         for pace in paces:
             print("  ".join(f"{name} {value:.4g}" for name, value in pace.items()))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from catalog.calibration.rates import MeasuredRates
 from catalog.complaints import did_you_mean
 from catalog.errors import CatalogError
 from catalog.schema import Device, Link, Model, Offer
 
 OURS = "runoff"
+CALIBRATED = "a calibration"
 Kind = Literal["device", "link", "model", "offer"]
 T = TypeVar("T")
 
@@ -102,14 +104,59 @@ class Offers(Mapping[str, Offer]):
         return self._clouds[cloud]
 
 
+class _Beside(Mapping[str, T], Generic[T]):
+    """Entries with some more that are in no file: what a host's calibration says of it."""
+
+    def __init__(self, entries: Mapping[str, T], more: Mapping[str, T], origin: str) -> None:
+        self.entries = entries
+        self._more = more
+        self._origin = origin
+
+    def __getitem__(self, name: str) -> T:
+        return self._more[name] if name in self._more else self.entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.entries
+        yield from (name for name in self._more if name not in self.entries)
+
+    def __len__(self) -> int:
+        return len(set(self.entries) | set(self._more))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._more or name in self.entries
+
+    def origin(self, name: str) -> str:
+        """``a calibration`` for those that are in no file, else the entries' own."""
+        if name in self._more:
+            return self._origin
+        return self.entries.origin(name) if isinstance(self.entries, Entries) else OURS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """Everything that is known before a machine starts; plain dicts serve as well."""
+    """Everything that is known before a machine starts; plain dicts serve as well.
+
+    ``measured`` are rates of candidates' hosts, by candidate, where they were calibrated.
+    """
 
     devices: Mapping[str, Device]
     links: Mapping[str, Link]
     models: Mapping[str, Model]
     offers: Mapping[str, Offer]
+    measured: Mapping[str, MeasuredRates] = field(default_factory=dict)
+
+    def with_measured(self, measured: Mapping[str, MeasuredRates]) -> Catalog:
+        """The same with measured rates, whose hosts are devices of their own names."""
+        own = {each.device.name: each.device for each in measured.values()}
+        return replace(
+            self,
+            devices=_Beside(self.devices, own, CALIBRATED),
+            measured={**self.measured, **measured},
+        )
+
+    def without_measured(self) -> Catalog:
+        """The same by its entries alone: no calibration of a host stands beside them."""
+        return replace(self, measured={})
 
     def device(self, name: str) -> Device:
         """The device of this name; CatalogError with the nearest name if there is none."""
@@ -135,11 +182,13 @@ class Catalog:
     def origin(self, kind: Kind, name: str) -> str:
         """``runoff`` for an entry of ours, else the user's folder that it comes from."""
         entries = self._of(kind)
-        return entries.origin(name) if isinstance(entries, Entries | Offers) else OURS
+        return entries.origin(name) if isinstance(entries, Entries | Offers | _Beside) else OURS
 
     def file(self, kind: Kind, name: str) -> Path | None:
         """The file that holds an entry; None for entries that were made in memory."""
         entries = self._of(kind)
+        if isinstance(entries, _Beside) and entries.origin(name) != CALIBRATED:
+            entries = entries.entries
         return entries.file(name) if isinstance(entries, Entries | Offers) else None
 
     def _of(self, kind: Kind) -> Mapping[str, object]:

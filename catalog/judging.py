@@ -106,6 +106,7 @@ def _verdict(case: Case, results: tuple[GateResult, ...], assumed: Assumptions) 
         stale=sale.stale,
         notes=case.notes,
         assumptions=(*assumed, ("price", sale.price)),
+        calibrated=place.replaced,
     )
 
 

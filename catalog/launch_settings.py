@@ -85,3 +85,11 @@ def _number(candidate: Candidate, key: str, stated: object) -> float:
     except ValueError:
         seen = f"{stated!r} is not a number"
         raise _refused(candidate, key, seen, "Give a number") from None
+
+
+def threads(candidate: Candidate) -> int | None:
+    """Threads that a CPU candidate decodes with by its settings; None: it says nothing."""
+    stated, cpus = candidate.settings.get("threads"), candidate.settings.get("cpus")
+    if isinstance(stated, int) and stated > 0:
+        return stated
+    return len(cpus) if isinstance(cpus, list | tuple) and cpus else None

@@ -68,9 +68,9 @@ def load_section(path: Path, key: str, model_type: type[T]) -> T:
     return _validated(read_document(path).section(key), model_type, None)
 
 
-def load_campaign(path: Path) -> Campaign:
-    """The campaign of a file; lengths in ``file:`` forms are found beside that file."""
-    folder = path.parent
+def load_campaign(path: Path, *, beside: Path | None = None) -> Campaign:
+    """The campaign of a file; lengths in ``file:`` forms are found ``beside``, else there."""
+    folder = path.parent if beside is None else beside
     return load_file(
         path, Campaign, {"read_lengths": lambda name: _read_lengths(folder / name)}
     )

@@ -24,6 +24,15 @@ NEEDS_BF16 = ("bfloat16", "gguf_bf16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replaced:
+    """An assumed rate (None: nothing was assumed) and the measured one in its place."""
+
+    name: str
+    assumption: Quantity | None
+    measurement: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """A model on k ranks of a device under a runtime, for one contract.
 
@@ -31,7 +40,8 @@ class Placement:
     engines with ``k`` ranks each. ``family`` is the model_type of the model's config.json.
     Unknown facts are None; ``support`` is None where the release does not run on this class
     of device. ``peak`` is one device's dense FLOP/s in the fastest format that the precision
-    may use, at its maximum clock.
+    may use, at its maximum clock. ``replaced`` are assumptions that a calibration of the host
+    has measured, ``contradicted`` peaks that its figures exceed: no bound rests on them.
     """
 
     terms: Terms
@@ -62,6 +72,8 @@ class Placement:
     achieved_compute: Quantity | None
     draft_tokens: int = 0
     maximum_model_length: int | None = None
+    replaced: tuple[Replaced, ...] = ()
+    contradicted: tuple[str, ...] = ()
 
     @property
     def engines(self) -> int:
@@ -125,6 +137,7 @@ class Placement:
             self.data_parallel,
             self.draft_tokens,
             self.k,
+            self.contradicted,
         )
 
     def at_degree(self, k: int) -> Placement:
@@ -142,10 +155,10 @@ def peak_compute(device: Device, weights: Precision) -> Quantity | None:
     the rated clock is not known, 10% are granted. None where the device lists no format that
     would do.
     """
-    listed = _listed(device.compute, weights)
-    if not listed:
+    columns = listed(device.compute, weights)
+    if not columns:
         return None
-    rated = max(listed, key=lambda peak: peak.value)
+    rated = max(columns, key=lambda peak: peak.value)
     slow, fast = device.rated_clock, device.maximum_clock
     if slow is None or fast is None:
         return _scaled(rated, UNKNOWN_CLOCK_HEADROOM, "10% granted for its clock")
@@ -164,8 +177,8 @@ def _scaled(rated: Quantity, factor: float, how: str) -> Quantity:
     )
 
 
-def _listed(columns: Mapping[Any, Quantity], weights: Precision) -> list[Quantity]:
-    """A device's FLOP/s in those formats that may serve these weights, narrowest first."""
+def listed(columns: Mapping[Any, Quantity], weights: Precision) -> list[Quantity]:
+    """FLOP/s of those columns whose formats may serve these weights, narrowest first."""
     types = weights.compute_types
     if weights.name not in NEEDS_BF16 and "bf16" in types:
         types = (*types, "fp16")
@@ -174,7 +187,8 @@ def _listed(columns: Mapping[Any, Quantity], weights: Precision) -> list[Quantit
 
 def assumed_compute(device: Device, weights: Precision) -> Quantity | None:
     """FLOP/s that software is assumed to reach on this device; None where nothing is said."""
-    return next(iter(_listed(device.achieved.compute, weights)), None)
+    achieved = device.achieved.compute
+    return next(iter(listed(achieved, weights)), None) or achieved.get("fp32")
 
 
 def assumed_workspace(device: Device) -> Quantity:

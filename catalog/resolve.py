@@ -12,9 +12,11 @@ from catalog.case import Case, Unmodelled
 from catalog.entries import OURS, Kind
 from catalog.errors import CatalogError
 from catalog.facts import Facts, host_memory_of, memory_of
-from catalog.launch_settings import maximum_model_length, memory_utilisation
+from catalog.launch_settings import maximum_model_length, memory_utilisation, threads
+from catalog.measured import as_measured
 from catalog.placement import Placement
 from catalog.placing import Machine, Software, placed
+from catalog.quantity import Basis
 from catalog.sale import Sale, is_hourly, sale_of
 from catalog.schema import Candidate, Device, Link, Offer, Runtime
 
@@ -86,6 +88,9 @@ def _named(facts: Facts, candidate: Candidate) -> Named:
     catalog = facts.catalog
     offer = catalog.offer(candidate.offer) if candidate.offer is not None else None
     device = _device(facts, candidate, offer)
+    measured = catalog.measured.get(candidate.name)
+    if device is None and measured is not None:
+        device = measured.device
     stated = candidate.precision, candidate.kv_precision
     return Named(
         candidate=candidate,
@@ -161,7 +166,10 @@ def _gap(facts: Facts, named: Named) -> str:
     if candidate.endpoint:
         return "an endpoint is measured as it stands: nothing is known of its hardware"
     if named.device is None:
-        return f"the device of host {candidate.host!r}; name one of the catalog"
+        return (
+            f"the device of host {candidate.host!r}; name one of the catalog, or measure it: "
+            f"runoff calibrate {candidate.host}"
+        )
     if _spans_hosts(named):
         return "not modelled: several hosts; measure the fleet as an endpoint"
     for key, layout in _NOT_MODELLED.items():
@@ -186,7 +194,9 @@ def _placement(facts: Facts, named: Named) -> Placement | None:
     )
     software = Software.on(device, runtime, named.version or "", named.weights, named.kv)
     plain = placed(facts, facts.arch, machine, software, candidate.checkpoint)
-    return _as_stated(facts, candidate, plain)
+    stated = _as_stated(facts, candidate, plain)
+    measured = facts.catalog.measured.get(candidate.name)
+    return stated if measured is None else as_measured(stated, measured, threads(candidate))
 
 
 def _as_stated(facts: Facts, candidate: Candidate, plain: Placement) -> Placement:
@@ -238,6 +248,9 @@ def _notes(facts: Facts, named: Named) -> Iterator[str]:
         yield f"version not pinned: {named.version} is the newest known of {runtime.title}"
     if runtime is not None and runtime.simulation:
         yield f"{runtime.title} simulates: its figures are never a machine's"
+    measured = facts.catalog.measured.get(candidate.name)
+    if measured is not None:
+        yield measured.note
     if candidate.tensor_parallel > 1 and named.link is not None and not candidate.link:
         yield f"link taken to be {named.link.title}"
     if sale.stated and sale.price is not None:
@@ -254,13 +267,17 @@ def _notes(facts: Facts, named: Named) -> Iterator[str]:
 
 
 def _above_peak(placement: Placement) -> Iterator[str]:
-    """Assumed rates that no such device can reach."""
+    """Assumed rates that no such device can reach, and measured ones that contradict it."""
+    for each in placement.contradicted:
+        yield f"CONTRADICTION: {each}; the catalog's entry or the measurement is wrong"
     pairs = (
         (placement.achieved_bandwidth, placement.device.memory_bandwidth),
         (placement.achieved_compute, placement.peak),
     )
     for assumed, peak in pairs:
-        if assumed is not None and peak is not None and assumed.value > peak.value:
+        if assumed is None or peak is None or assumed.basis is Basis.MEASUREMENT:
+            continue
+        if assumed.value > peak.value:
             yield f"the assumed {assumed} is above the peak of {peak}"
 
 

@@ -16,6 +16,7 @@ from catalog.gate_result import (
     quantity_json,
     shown,
 )
+from catalog.placement import Replaced
 from catalog.quantity import Basis, Quantity
 
 __all__ = [
@@ -49,7 +50,8 @@ class Verdict:
     ``best_cost`` are the same two in whatever currency the price is stated. ``parity``
     says whether the precision is the contract's. ``assumptions`` are what the verdict takes
     for granted until it is measured. ``notes`` say what was taken from where (a user's own
-    catalog entry, an assumed price, a version that was not pinned).
+    catalog entry, an assumed price, a version that was not pinned). ``calibrated`` are
+    assumptions that a calibration of the host has measured, both figures side by side.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Verdict:
     stale: bool = False
     notes: tuple[str, ...] = ()
     assumptions: tuple[tuple[str, Quantity | None], ...] = ()
+    calibrated: tuple[Replaced, ...] = ()
 
     def gate(self, name: str) -> GateResult:
         """The result of the gate called ``name`` (KeyError where there is none)."""
@@ -148,7 +151,24 @@ class Verdict:
             "price": quantity_json(self.price),
             "best_cost": quantity_json(self.best_cost),
             "notes": list(self.notes),
+            "calibrated": [
+                {
+                    "name": each.name,
+                    "assumption": _cited(each.assumption),
+                    "measurement": _cited(each.measurement),
+                }
+                for each in self.calibrated
+            ],
         }
+
+
+def _cited(quantity: Quantity | None) -> dict[str, Any] | None:
+    """A quantity with its source and date."""
+    if quantity is None:
+        return None
+    plain = Input(name="", quantity=quantity).to_json()
+    del plain["name"]
+    return plain
 
 
 _PLAIN = (

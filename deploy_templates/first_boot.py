@@ -2,7 +2,8 @@
 
 The switch needs nobody: a timer of the machine's own looks every minute whether its time is
 over, and powers it off; the cloud then terminates it. It covers a lost laptop, a dead network
-and a campaign that was killed.
+and a campaign that was killed, also one that dies before it has entered the machine: until the
+first heartbeat the machine lives for ``FIRST_S`` from its boot.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 from deploy_templates.words import document
 
 HEARTBEAT: Final = "/usr/local/sbin/runoff-heartbeat"
+FIRST_S: Final = 1800  # to be seen running, answer over SSH and take what it needs; with room
 _TEMPLATE: Final = "first-boot.yaml.j2"
 _SCRIPTS: Final = "/usr/local/sbin"
 _UNITS: Final = "/etc/systemd/system"
@@ -66,6 +68,8 @@ def first_boot(
             "host_key": host_key,
             "host_key_public": host_key_public,
             "files": files,
+            "heartbeat": HEARTBEAT,
+            "first_s": str(FIRST_S),
             "proxy": proxy,
         },
     )

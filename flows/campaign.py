@@ -13,7 +13,7 @@ the start and the end of a measuring task nothing here calls Prefect.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -26,7 +26,18 @@ from prefect.context import TaskRunContext
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Cancelled, Completed
 
-from flows import artifacts, clocks, closing, opening, searching, visiting
+from catalog.predict import Interval
+from flows import (
+    artifacts,
+    clocks,
+    closing,
+    foretelling,
+    opening,
+    qualifying,
+    searching,
+    visiting,
+)
+from flows.calibrating import calibrate_host
 from flows.errors import BudgetStop, LaunchError, RunoffError, StillBilled
 from flows.host_turns import host_turn
 from flows.interruption import Interrupted
@@ -37,6 +48,7 @@ from flows.search import next_rate
 from flows.serving import Serving
 from flows.setting_up import control
 from flows.underway import Underway
+from flows.whole import is_needed
 from reports.run.plan_file import Visit
 from reports.run.search_file import Try
 
@@ -63,10 +75,21 @@ def _step(function: Callable[..., Awaitable[Any]]) -> Any:
 
 
 def run_campaign(work: Underway) -> None:
-    """Run the flow to its end, whatever ends it; what was learnt is in the run directory."""
+    """Run the flow to its end, whatever ends it; what was learnt is in the run directory.
+
+    No machine's release depends on Prefect: where that fails, what is still held goes back.
+    """
     _UNDERWAY.set(work)
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        asyncio.run(_run(work))
+    try:
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            asyncio.run(_run(work))
+    except Exception as error:
+        if work.still_billed is not None:  # money is told before all else
+            raise work.still_billed from error
+        raise
+    finally:
+        if work.held and work.still_billed is None:
+            release(work)
 
 
 async def _run(work: Underway) -> None:
@@ -85,16 +108,28 @@ async def campaign(run: str) -> State[Any]:
         await screened()
         await checked()
         try:
-            if await _loaders_are_ours(work):
-                await asyncio.gather(*(_on_host(work, host) for host in work.hosts))
+            needed = [host for host in work.hosts if is_needed(work, host)]
+            if needed and await _loaders_are_ours(work):
+                await _together(_on_host(work, host) for host in needed)
                 if any(clocks.has_locked(work, host) for host in work.held):
                     await _repeated(work)
+                await _qualified(work)
         finally:
             await released()
         await concluded()
         await reported()
     why = work.interruption.why
     return Completed() if why is None else Cancelled(message=f"ended early: {why}")
+
+
+async def _together(lanes: Iterable[Awaitable[None]]) -> None:
+    """Wait for all; what one ended with is raised when the others have wound down.
+
+    Nothing is given back while another still gets machines.
+    """
+    for ended in await asyncio.gather(*lanes, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended
 
 
 async def _loaders_are_ours(work: Underway) -> bool:
@@ -115,12 +150,12 @@ async def _on_host(work: Underway, host: str) -> None:
     """All launches on one machine, one after another; what ends them ends the campaign."""
     try:
         await _named(acquired, f"acquire {host}", host=host)(host)
+        await _calibrated(work, host)
         for name in work.candidates(host):
-            await _named(prepared, f"prepare {name}", candidate=name)(name)
+            if not work.is_given_up(name):
+                await _named(prepared, f"prepare {name}", candidate=name)(name)
         await _clocks_locked(work, host)
-        for name in work.candidates(host):
-            if work.needs_search(name) and not work.is_given_up(name):
-                await _searched(work, name)
+        await _all_searched(work, host)
         for visit in work.visits(host):
             await _visited(work, visit)
     except Interrupted:
@@ -132,9 +167,16 @@ async def _on_host(work: Underway, host: str) -> None:
     except BaseException:
         work.interruption.ask("a fault of runoff's own")  # the others wind down
         raise
-    is_done = not clocks.has_locked(work, host) or host in work.lost_hosts
+    is_open = clocks.has_locked(work, host) or qualifying.is_open(work)
+    is_done = not is_open or host in work.lost_hosts
     if is_rented(work, host) and is_done:
         await _named(given_back, f"give back {host}", host=host)(host)
+
+
+async def _calibrated(work: Underway, host: str) -> None:
+    """What the machine reaches, measured before anything runs there, where it is asked for."""
+    if work.campaign.calibrate:
+        await _named(calibrated, f"calibrate {host}", host=host)(host)
 
 
 async def _clocks_locked(work: Underway, host: str) -> None:
@@ -144,7 +186,7 @@ async def _clocks_locked(work: Underway, host: str) -> None:
     seen = [clocks.locked_before(work, host)]
     for name in work.candidates(host) if not seen[0] else ():
         if not work.is_given_up(name):
-            async with _served(work, searching.search_visit(work, name)) as serving:
+            async with _served(work, clocks.look_visit(work, name)) as serving:
                 if serving is not None:
                     title = f"{name} clocks"
                     seen.append(await _named(looked_at, title, candidate=name)(serving, name))
@@ -164,6 +206,29 @@ async def _repeated(work: Underway) -> None:
         work.progress.said(f"note: the winner's cost is that of locked clocks: {error}")
 
 
+async def _qualified(work: Underway) -> None:
+    """What candidates answer, beside the reference: launches of their own, after all cells."""
+    try:
+        for name in qualifying.order(work):
+            async with _served(work, qualifying.quality_visit(work, name)) as serving:
+                if serving is not None:
+                    title = f"{name} quality"
+                    await _named(qualified, title, candidate=name)(serving, name)
+    except Interrupted:
+        return
+    except BudgetStop as stop:
+        work.end(stop, "budget")
+    except RunoffError as error:
+        work.progress.said(f"note: quality is not measured: {error}")
+
+
+async def _all_searched(work: Underway, host: str) -> None:
+    """The highest rates of a machine's candidates, the most promising one's first."""
+    for name in foretelling.most_promising_first(work, work.candidates(host)):
+        if work.needs_search(name) and not work.is_given_up(name):
+            await _searched(work, name)
+
+
 async def _searched(work: Underway, candidate: str) -> None:
     """A launch in which a candidate's highest rate is looked for."""
     searching.begin_search(work, candidate)
@@ -174,10 +239,16 @@ async def _searched(work: Underway, candidate: str) -> None:
         guess = await _named(guessed, f"{candidate} guess", candidate=candidate)(
             serving, candidate
         )
-        while guess is not None and (rate := next_rate(guess, tries)) is not None:
+        while guess is not None:
+            expected = await asyncio.to_thread(searching.expect, work, candidate, guess, tries)
+            rate = next_rate(guess, tries, expected)
+            if rate is None:
+                break
             name = f"{candidate} {rate:g}/s"
             tries.append(
-                await _named(tried, name, candidate=candidate)(serving, candidate, rate)
+                await _named(tried, name, candidate=candidate)(
+                    serving, candidate, rate, expected
+                )
             )
         searching.end_search(work, candidate, tries)
 
@@ -192,6 +263,8 @@ async def _visited(work: Underway, visit: Visit) -> None:
             name = f"{visit.candidate} {point} {visit.replication}"
             tags = {**_who(visit), "load": point, "key": work.cell(visit, point).key}
             await _named(measured, name, **tags)(serving, visit, point, position)
+        if serving is not None and visit.replication == 0:  # the load's machine is still ours
+            await asyncio.to_thread(foretelling.learn_from_first_launch, work, visit.candidate)
     await artifacts.show_progress(work)
 
 
@@ -253,6 +326,12 @@ async def acquired(host: str) -> str | None:
 
 
 @_step
+async def calibrated(host: str) -> None:
+    """The machine's rates measured, and the paper vote put again with them."""
+    await asyncio.to_thread(calibrate_host, _UNDERWAY.get(), host)
+
+
+@_step
 async def prepared(candidate: str) -> None:
     """The candidate's release, put on its machine."""
     await asyncio.to_thread(opening.make_ready, _UNDERWAY.get(), candidate)
@@ -289,10 +368,13 @@ async def guessed(serving: Serving, candidate: str) -> float | None:
 
 
 @_step
-async def tried(serving: Serving, candidate: str, rate_per_s: float) -> Try:
+async def tried(
+    serving: Serving, candidate: str, rate_per_s: float, expected: Interval | None
+) -> Try:
     """One searched rate."""
-    work = _UNDERWAY.get()
-    return await asyncio.to_thread(searching.try_rate, work, serving, candidate, rate_per_s)
+    return await asyncio.to_thread(
+        searching.try_rate, _UNDERWAY.get(), serving, candidate, rate_per_s, expected
+    )
 
 
 @_step
@@ -300,6 +382,12 @@ async def measured(serving: Serving, visit: Visit, point: str, position: int) ->
     """One replication of one cell, kept."""
     work = _UNDERWAY.get()
     return await asyncio.to_thread(measure_replication, work, serving, visit, point, position)
+
+
+@_step
+async def qualified(serving: Serving, candidate: str) -> None:
+    """A candidate's answers, held against the reference's."""
+    await asyncio.to_thread(qualifying.qualify, _UNDERWAY.get(), serving, candidate)
 
 
 @_step

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from catalog.entries import Catalog
@@ -26,6 +28,26 @@ def place_of(finding: Finding, catalog: Catalog, folders: Sequence[Path]) -> str
         return ""
     document = read_document(file)
     return document.where((*_row(finding, document), *finding.steps))
+
+
+def is_old_price(finding: Finding) -> bool:
+    """Whether it says that an offer's price is stale, and nothing else."""
+    return (finding.kind, finding.steps, finding.severity) == ("offer", ("date",), "warning")
+
+
+def old_prices(findings: Iterable[Finding], catalog: Catalog, today: dt.date) -> Iterator[str]:
+    """A line for each file with stale prices: how many, which is the oldest, what to do."""
+    by_file: defaultdict[Path | None, list[Finding]] = defaultdict(list)
+    for finding in filter(is_old_price, findings):
+        by_file[catalog.file("offer", finding.name)].append(finding)
+    for file, found in by_file.items():
+        count = f"{len(found)} stale price{'s' if len(found) > 1 else ''}"
+        oldest = min(found, key=lambda each: catalog.offers[each.name].date or today)
+        place = f"{file}: " if file is not None else ""
+        yield (
+            f"{place}warning: {count}, the oldest offer {oldest.name}: {oldest.seen}. "
+            f"{oldest.do}"
+        )
 
 
 def _file(finding: Finding, catalog: Catalog) -> Path | None:

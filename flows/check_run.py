@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Literal
 from catalog.errors import CatalogError
 from flows.run_files import Trouble, broken_cells, unreadable
 from flows.run_plan.kept import altered_clauses
+from flows.signers import shown, tied
 from flows.signing import read_signoff, verified
 from flows.ssh_signature import Verified
 from reports.again import Difference, concluded_again, rendered_again
@@ -21,6 +23,7 @@ from reports.run.read import Run, read_run
 from reports.run.signoff_file import Approval, Signoff, Waiver
 from reports.signable import covers, evidence_of
 from reports.signoff import is_as_written, objections
+from reports.validity import expiry_words, is_expired, valid_until
 
 Verdict = Literal["pass", "fail", "waived", "unknown", "note"]
 
@@ -36,11 +39,12 @@ class Row:
 
 
 def check_run(
-    folder: RunFolder, *, version: str, allowed: Path | None = None
+    folder: RunFolder, *, version: str, today: dt.date, allowed: Path | None = None
 ) -> tuple[Row, ...]:
     """Every row, in order; nothing is written. Later ones need the earlier ones to pass.
 
-    ``version`` is this runoff's, ``allowed`` a file of the SSH keys that may sign.
+    ``version`` is this runoff's, ``today`` the day on which it is asked whether a signoff can
+    be relied on, ``allowed`` a file of the SSH keys that may sign.
     """
     rows = [*_manifest(folder), *_files(folder), *_unreadable_signoff(folder)]
     if any(row.verdict == "fail" for row in rows):
@@ -48,9 +52,11 @@ def check_run(
     run = read_run(folder.path)
     rows += _contract(run, folder)
     rows += _compared("conclusion", concluded_again(run), "the evidence gives it again")
-    rows += _compared("pages", rendered_again(run, version=version), "they say what it says")
+    pages = rendered_again(run, version=version)
+    rows += _compared("pages", pages, "the evidence gives them again")
     rows += _evidence_checks(run, folder)
     rows += _signoff(folder, allowed, readable=True)
+    rows += _validity(run, today)
     return tuple(rows)
 
 
@@ -113,7 +119,8 @@ def _evidence_checks(run: Run, folder: RunFolder) -> Iterator[Row]:
         if check.verdict not in ("fail", "unknown"):
             continue
         verdict: Verdict = "unknown" if check.verdict == "unknown" else "note"
-        if check.verdict == "fail" and check.decisive:
+        fails = check.verdict == "fail" and check.decisive
+        if fails and check.stands_against(run.decision.winner):
             verdict = "fail"
         if check.waivable and any(covers(waiver.check, check.name) for waiver in waivers):
             verdict = "waived"
@@ -142,8 +149,23 @@ def _signoff(folder: RunFolder, allowed: Path | None, *, readable: bool) -> Iter
         yield Row(id="signoff", of=layout.SIGNOFF, verdict="fail", seen=seen)
         return
     yield from _approved(folder, signoff)
-    for approval, signature in verified(folder, signoff, allowed):
-        yield _signature(approval, signature, allowed)
+    signed = verified(folder, signoff, allowed)
+    for index, (approval, signature) in enumerate(signed):
+        yield _signature(approval, signature, allowed, tied(index, signed))
+
+
+def _validity(run: Run, today: dt.date) -> Iterator[Row]:
+    """Whether what was signed can be relied on today; of what nobody signed it is a note."""
+    signoff = read_signoff(run.folder)
+    if signoff is not None:
+        verdict: Verdict = "fail" if is_expired(signoff.valid_until, today) else "pass"
+        seen = expiry_words(signoff.valid_until, today)
+        yield Row(id="validity", of=layout.SIGNOFF, verdict=verdict, seen=seen)
+        return
+    until = valid_until(run.plan, run.decision)
+    if is_expired(until, today):
+        seen = expiry_words(until, today)
+        yield Row(id="validity", of=layout.DECISION, verdict="note", seen=seen)
 
 
 def _approved(folder: RunFolder, signoff: Signoff) -> Iterator[Row]:
@@ -161,15 +183,19 @@ def _approved(folder: RunFolder, signoff: Signoff) -> Iterator[Row]:
             yield Row(id="signoff", of=one.by, verdict="pass", seen=seen)
 
 
-def _signature(approval: Approval, found: Verified | None, allowed: Path | None) -> Row:
+def _signature(
+    approval: Approval, found: Verified | None, allowed: Path | None, untied: str | None
+) -> Row:
     if found is None:
         seen = "no detached signature: the files show changes, not who made them"
         verdict: Verdict = "note" if allowed is None else "fail"
         return Row(id="signature", of=approval.by, verdict=verdict, seen=seen)
+    if untied is not None:
+        return Row(id="signature", of=approval.by, verdict="fail", seen=untied)
     is_good = found.key is not None and (allowed is None or found.who is not None)
     return Row(
         id="signature",
         of=approval.by,
         verdict=("unknown" if allowed is None else "pass") if is_good else "fail",
-        seen=found.seen,
+        seen=shown(approval, found),
     )

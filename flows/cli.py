@@ -19,10 +19,11 @@ import typer
 from catalog.errors import CatalogError
 from flows import commands
 from flows.errors import ExitCode, Finished, RunoffError
-from reports.errors import ReportsError
+from reports.errors import DiskError, ReportsError
 
 # typer carries click inside or beside it, by release; its public BadParameter leads to the base
 _CommandLineProblem: type[Any] = typer.BadParameter.__mro__[2]
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.ENOTDIR})
 _HELP = "Choose a serving runtime and hardware with evidence: screen on paper, measure, decide."
 
 
@@ -60,7 +61,10 @@ def run(arguments: list[str]) -> int:
     except Finished as ending:
         return int(ending.exit_code)
     except (CatalogError, ReportsError) as error:
-        return _complain(str(error), ExitCode.USAGE)
+        is_of_the_disk = isinstance(error, DiskError)
+        return _complain(
+            str(error), ExitCode.INFRASTRUCTURE if is_of_the_disk else ExitCode.USAGE
+        )
     except RunoffError as error:
         return _complain(str(error), error.exit_code)
     except typer.Exit as ending:
@@ -121,6 +125,12 @@ def _shared(
 def _unforeseen(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return _unwritten(error, ExitCode.INFRASTRUCTURE)
+    if isinstance(error, OSError) and error.errno in _REFUSED and error.filename is not None:
+        return _complain(
+            f"{error.filename}: the system refuses it: {error.strerror}. "
+            "Give runoff folders that it can write; RUNOFF_HOME says where its home is",
+            ExitCode.INFRASTRUCTURE,
+        )
     return _complain(
         f"this is a bug in runoff: {type(error).__name__}: {error}. "
         "Run the command again with --debug and report what it prints",

@@ -12,10 +12,9 @@ from typing import Final
 
 from flows.closing import decision_of
 from flows.measure import measure_into
-from flows.searching import search_visit
 from flows.serving import Serving
 from flows.setting_up import control, put_back
-from flows.underway import Underway, utc_now
+from flows.underway import LOOK_LAUNCH, Underway, utc_now
 from reports.run.layout import LEDGER
 from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import LoadPoint, Visit
@@ -39,9 +38,15 @@ def can_be_locked(work: Underway, host: str) -> bool:
     return all(each.status in _PERMITTED for each in own)
 
 
+def look_visit(work: Underway, candidate: str) -> Visit:
+    """The launch in which a candidate's clocks are looked at."""
+    host = work.facts(candidate).host
+    return Visit(host=host, replication=LOOK_LAUNCH, candidate=candidate, load_points=())
+
+
 def look(work: Underway, serving: Serving, candidate: str) -> Mapping[int, int]:
     """The clock in MHz that each device held under the candidate's decision load."""
-    visit = search_visit(work, candidate).model_copy(update={"replication": 0})
+    visit = look_visit(work, candidate).model_copy(update={"replication": 0})
     point = decision_point(work) or work.plan.matrix.load_points[0]
     work.progress.state(candidate, "its clocks under load are looked at")
     work.afford(f"a look at the clocks of {candidate}", work.paper_s(candidate, point))

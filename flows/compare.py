@@ -13,11 +13,12 @@ from flows.closing import decision_of
 from flows.errors import ExitCode
 from flows.home import cache_folder, state_folder
 from flows.interruption import Interrupted, Interruption
-from flows.prefect_server import PrefectServer, client_settings
+from flows.prefect_server import QUIET, PrefectServer, client_settings
 from flows.progress import Progress
 from flows.taking_up import Ask, Options, taken_up
 from flows.underway import Surroundings, Underway
 from reports.run import layout
+from reports.run.checks_file import Checks
 from reports.run.decision_file import Decision
 from reports.run.read import read_file
 from reports.run.summary_file import Summary
@@ -27,11 +28,12 @@ API_URL: Final = "PREFECT_API_URL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a campaign ended: its directory, its decision, and the exit code."""
+    """How a campaign ended: its directory, its decision with the checks, and the exit code."""
 
     folder: Path
     decision: Decision
     summary: Summary
+    checks: Checks
     exit_code: ExitCode
     why: str | None = None
 
@@ -65,13 +67,17 @@ def compare(
     # Prefect's server takes seconds to start: it does while the campaign is planned
     with _prefect(around) as ready, taken_up(options, around, ask) as work:
         from flows.campaign import run_campaign  # noqa: PLC0415 - takes a second
+        from flows.secret_blocks import take_tokens  # noqa: PLC0415
 
         around.interruption.tells(work.owned)
         try:
             ready()
         except Interrupted:
             raise KeyboardInterrupt from None
-        run_campaign(work)
+        if around.has_shared_server:
+            take_tokens(work)
+        if not work.is_whole:
+            run_campaign(work)
     return _outcome(work)
 
 
@@ -101,7 +107,7 @@ def _prefect(around: Surroundings) -> Iterator[Callable[[], object]]:
     """
     home = around.state / "prefect"
     if around.has_shared_server:
-        os.environ.update({"DO_NOT_TRACK": "1", "PREFECT_LOGGING_LEVEL": "CRITICAL"})
+        os.environ.update(QUIET)
         yield lambda: None
         return
     server = PrefectServer(home, around.environment)
@@ -120,7 +126,7 @@ def _outcome(work: Underway) -> Outcome:
     code = ExitCode(decision.exit_code)
     if work.failure is not None:
         code, why = work.failure.exit_code, str(work.failure)
-    elif why is not None:
+    elif why is not None or work.interruption.late is not None:
         code = ExitCode.INTERRUPTED
     elif work.lost is not None:
         why = str(work.lost)
@@ -128,6 +134,7 @@ def _outcome(work: Underway) -> Outcome:
         folder=work.store.folder.path,
         decision=decision,
         summary=read_file(work.store.folder.file(layout.SUMMARY), Summary),
+        checks=read_file(work.store.folder.file(layout.CHECKS), Checks),
         exit_code=code,
         why=why,
     )

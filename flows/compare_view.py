@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Final, TextIO
 
 from flows.budget import totals
 from flows.compare import Outcome
 from flows.console import Console
+from flows.errors import ExitCode
 from flows.progress import left
+from flows.void_words import why_void
+from reports.decide.held import why_none_proven
 from reports.number_words import DASH, amount
 from reports.run import layout
 from reports.run.decision_file import Ranked
@@ -48,9 +52,16 @@ def show_outcome(outcome: Outcome, stream: TextIO) -> None:
             rows=tuple(_row(outcome, each) for each in decision.ranking),
         )
     )
+    console.paragraphs(_without_rate(outcome), indent="")
     lines = [decision.sentence]
     if outcome.why is not None:
         lines.append(f"It ended early: {outcome.why}")
+        if outcome.exit_code == ExitCode.INTERRUPTED:
+            lines.append("Go on with it: the same command with --resume latest")
+    elif outcome.exit_code == ExitCode.INTERRUPTED:
+        lines.append("It was interrupted when nothing was left to measure: the run is whole")
+    if outcome.exit_code == ExitCode.EVIDENCE:
+        lines += why_void(outcome.decision, outcome.checks)
     lines.append(f"report   {outcome.folder / layout.REPORT_HTML}")
     lines.append(f"run      {outcome.folder}")
     stream.write("\n")
@@ -88,6 +99,14 @@ def _row(outcome: Outcome, ranked: Ranked) -> tuple[Cell, ...]:
         Cell(text=_value(ranked.usd_per_1m)),
         Cell(text=_evidence(cell)),
     )
+
+
+def _without_rate(outcome: Outcome) -> Iterator[str]:
+    """Why candidates whose rates were measured have no max rate."""
+    for each in outcome.decision.ranking:
+        if each.held_rate is not None and each.held_rate.highest_proven is None:
+            why = why_none_proven(outcome.summary.candidate(each.name))
+            yield f"{each.name} has no max rate: {why}"
 
 
 def _decision_cell(outcome: Outcome, ranked: Ranked) -> CellSummary | None:

@@ -40,6 +40,10 @@ class Console:
         for line in map(_printable, lines):
             self._write(self._wrapped(line, indent) if self._is_terminal else indent + line)
 
+    def whole(self, line: str) -> None:
+        """A line that is never wrapped, so that it can be copied."""
+        self._write(_printable(line))
+
     def table(self, table: Table) -> None:
         """A framed table with colours on a terminal, aligned columns on a pipe.
 

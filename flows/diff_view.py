@@ -23,10 +23,7 @@ def show_diff(console: Console, found: RunDiff) -> None:
     if found.compared:
         console.table(_measures(found.compared))
     console.heading("Decision")
-    if found.is_decision_changed:
-        console.paragraphs(found.reasons)
-    else:
-        console.paragraphs(["It is the same in both."])
+    console.paragraphs(found.decision)
 
 
 def _facts(differences: tuple[Difference, ...]) -> Table:

@@ -14,7 +14,9 @@ Finished                  –  a verb has said all it had to say and ends with a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Final
 
 
 class ExitCode(IntEnum):
@@ -32,6 +34,22 @@ class ExitCode(IntEnum):
     BUDGET = 9
     STILL_BILLED = 10
     INTERRUPTED = 130
+
+
+MEANINGS: Final[Mapping[ExitCode, str]] = {
+    ExitCode.DECIDED: "decision reached, evidence complete",
+    ExitCode.BUG: "a bug",
+    ExitCode.USAGE: "usage, or a file is invalid",
+    ExitCode.NOTHING_SURVIVES: "every candidate stopped at a gate",
+    ExitCode.NONE_COMPLIES: "measured, none meets the contract",
+    ExitCode.INCONCLUSIVE: "inconclusive",
+    ExitCode.REGRESSION: "regression against the baseline, or another decision",
+    ExitCode.EVIDENCE: "evidence check failed (client-bound, unsteady, too few)",
+    ExitCode.INFRASTRUCTURE: "infrastructure: endpoint, launch or health",
+    ExitCode.BUDGET: "budget stop",
+    ExitCode.STILL_BILLED: "machines may still be billed: act now",
+    ExitCode.INTERRUPTED: "interrupted",
+}
 
 
 class RunoffError(Exception):

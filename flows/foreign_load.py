@@ -1,8 +1,9 @@
 """What else uses this host: a look before a measurement, and a sampler beside one.
 
-Ours are this process, what it has started, and the ids that a caller adds. A process that came
-and went between two readings shows only in the sum: its time is told as ``hidden``, as is that
-of other containers on the host.
+Ours are this process, what it has started, and the ids that a caller adds. A process of ours
+that ended between two readings is counted by the one that waited for it. What else came and
+went shows only in the sum: its time is told as ``hidden``, as is that of other containers on
+the host.
 """
 
 from __future__ import annotations
@@ -116,10 +117,12 @@ class _Sum:
     samples: int = 0
     nanoseconds: int = 0
     passed: int = 0
-    ours: int = 0
+    used: int = 0
+    ours_alive: int = 0
+    ours_whole: int = 0
     strangers: int = 0
-    kernel: int = 0
-    hidden: int = 0
+    kernel_tasks: int = 0
+    interrupts: int = 0
     stolen: int = 0
     faults: int = 0
     pages: int = 0
@@ -130,10 +133,10 @@ class _Sum:
 
     def add(self, first: Counters, last: Counters, ours: set[Key]) -> None:
         passed, stolen = last.passed - first.passed, max(0, last.stolen - first.stolen)
-        before = self.strangers + self.hidden
-        seen = self._add_tasks(first, last, ours)
-        self.hidden += max(0, last.used - first.used - seen)
-        self.kernel += max(0, last.interrupts - first.interrupts)
+        before = self.strangers
+        used, seen = last.used - first.used, self._add_tasks(first, last, ours)
+        self.used += used
+        self.interrupts += max(0, last.interrupts - first.interrupts)
         self.samples += 1
         self.nanoseconds += last.at_ns - first.at_ns
         self.passed += passed
@@ -141,30 +144,37 @@ class _Sum:
         self.pages += max(0, last.swapped_in_pages - first.swapped_in_pages)
         self.load_1min = last.load_1min
         if passed >= _PEAK_TICKS * self.cpus:
-            foreign = self.strangers + self.hidden - before
+            foreign = self.strangers - before + max(0, used - seen)
             self.peak_foreign = max(self.peak_foreign, foreign / passed)
             self.peak_steal = max(self.peak_steal, stolen / passed)
 
-    def _add_tasks(self, first: Counters, last: Counters, ours: set[Key]) -> int:
+    def _add_tasks(self, first: Counters, last: Counters, kin: set[Key]) -> int:
         """Ticks of all tasks in the interval, each added to its party."""
-        seen = 0
+        seen = ours_alive = 0
         for key, task in last.tasks.items():
             old = first.tasks.get(key)
             ticks = task.ticks - (old.ticks if old else 0)
             seen += ticks
             if task.is_kernel:
-                self.kernel += ticks
-            elif key in ours:
-                self.ours += ticks
+                self.kernel_tasks += ticks
+            elif key in kin:
+                ours_alive += ticks
                 self.faults += task.major_faults - (old.major_faults if old else 0)
             else:
                 self.strangers += ticks
                 self.named[key[0], task.name] += ticks
-        return seen
+        # the ticks of one that has ended went to its parent; to init where that ended before
+        whole = _whole(last, kin) - _whole(first, kin)
+        self.ours_alive += ours_alive
+        self.ours_whole += whole
+        return seen + max(0, whole - ours_alive)
 
     def load(self) -> HostLoad:
         passed = self.passed or 1
-        foreign, steal = (self.strangers + self.hidden) / passed, self.stolen / passed
+        # over all readings: what one misses of a process that just ends, the next one has
+        ours = max(self.ours_alive, self.ours_whole)
+        hidden = max(0, self.used - self.strangers - self.kernel_tasks - ours)
+        foreign, steal = (self.strangers + hidden) / passed, self.stolen / passed
 
         def share(value: float) -> float:
             return round(min(1.0, value), 6)  # ticks of tasks and of the whole differ a little
@@ -176,10 +186,10 @@ class _Sum:
             seconds=round(self.nanoseconds / 1e9, 3),
             samples=self.samples,
             cpus=self.cpus,
-            ours_cores=cores(self.ours),
+            ours_cores=cores(ours),
             strangers_cores=cores(self.strangers),
-            hidden_cores=cores(self.hidden),
-            kernel_cores=cores(self.kernel),
+            hidden_cores=cores(hidden),
+            kernel_cores=cores(self.kernel_tasks + self.interrupts),
             foreign_share=share(foreign),
             peak_foreign_share=share(max(foreign, self.peak_foreign)),
             steal_share=share(steal),
@@ -193,6 +203,12 @@ class _Sum:
                 if ticks
             ),
         )
+
+
+def _whole(found: Counters, kin: set[Key]) -> int:
+    """What these and all whom they have waited for have used so far, in ticks."""
+    tasks = (found.tasks[key] for key in kin if key in found.tasks)
+    return sum(task.ticks + task.reaped for task in tasks)
 
 
 def look(roots: Iterable[int] = (), *, seconds: float = LOOK_S) -> HostLoad:

@@ -6,12 +6,13 @@ import datetime as dt
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from deploy_templates.deployments import deployed
 from deploy_templates.deployments.deployment import Deployment
 from deploy_templates.plan import read_plan
 from flows.errors import EvidenceError, UsageError
+from flows.run_directory import refuse_unfinished
 from flows.signing import read_signoff
 from reports.errors import ReportsError
 from reports.interop import writer
@@ -20,11 +21,16 @@ from reports.manifest import manifest_sha256, verify
 from reports.records import read_records
 from reports.run.plan_file import CandidateFacts
 from reports.run.read import Measured, Run
-from reports.run.write import write_whole
+
+_WITHOUT: Final = (
+    "Nothing was written; leave --launch out, and the rest, such as --bundle alone, is"
+)
 
 
-def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> list[Path]:
-    """Write the launch of the winner, or of another candidate, as ``way`` keeps it running.
+def launch_files(run: Run, way: str, target: Path, candidate: str | None) -> dict[Path, str]:
+    """The launch of the winner, or of another candidate, as ``way`` keeps it running.
+
+    New files below ``target`` with their texts; nothing is written.
 
     Raises
     ------
@@ -37,13 +43,11 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
     facts = _candidate(run, candidate)
     if facts.launch is None:
         raise UsageError(
-            facts.name, "it was measured as an endpoint: there is nothing to launch", ""
+            facts.name, "it was measured as an endpoint: there is nothing to launch", _WITHOUT
         )
     plan = read_plan(json.dumps(facts.launch), f"the plan of {facts.name}")
     if plan.simulation:
-        raise EvidenceError(
-            facts.name, "it was a simulated engine that was launched", "Measure the real one"
-        )
+        raise EvidenceError(facts.name, "it was a simulated engine that was launched", _WITHOUT)
     refuse_changed(run)
     documents = list(_launch_documents(run, facts.name))
     made = deployed(
@@ -56,20 +60,18 @@ def write_launch(run: Run, way: str, target: Path, candidate: str | None) -> lis
             cpus=_server_cpus(run, facts.name),
         ),
     )
-    paths = [target / name for name in made]
-    for path in paths:
+    found = {target / name: text for name, text in made.items()}
+    for path in found:
         if path.exists():
             raise UsageError(str(path), "this file exists", "Choose another folder with --out")
-    for path, text in zip(paths, made.values(), strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
-    return paths
+    return found
 
 
 def refuse_changed(run: Run) -> None:
     """Raise EvidenceError for a run that is not what its manifest says."""
     found = verify(run.folder)
     if found:
+        refuse_unfinished(run.folder)
         raise EvidenceError(
             str(run.folder.path / found[0].path),
             f"it is {found[0].kind}: {found[0].seen}",
@@ -83,7 +85,7 @@ def _candidate(run: Run, named: str | None) -> CandidateFacts:
         raise EvidenceError(
             str(run.folder.path),
             f"no candidate is chosen ({run.decision.outcome})",
-            "Name one with --candidate",
+            f"Name one with --candidate. {_WITHOUT}",
         )
     try:
         return run.plan.candidate(name)

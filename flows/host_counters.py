@@ -20,7 +20,11 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One process: whose child it is, and what it has used so far, in ticks and faults."""
+    """One process: whose child it is, and what it has used so far, in ticks and faults.
+
+    ``reaped`` are the ticks of its children that have ended and of theirs, as far as each was
+    waited for.
+    """
 
     parent: int
     group: int
@@ -28,6 +32,7 @@ class Task:
     name: str
     is_kernel: bool
     ticks: int
+    reaped: int
     major_faults: int
 
 
@@ -109,6 +114,7 @@ def _task(name: str, words: list[bytes]) -> Task:
         name=name,
         is_kernel=bool(int(words[6]) & _KERNEL_THREAD),
         ticks=int(words[11]) + int(words[12]),
+        reaped=int(words[13]) + int(words[14]),
         major_faults=int(words[9]),
     )
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
 
 PREFIX: Final = "runoff-host-"
 PATIENCE_S: Final = 5.0
@@ -37,7 +40,7 @@ async def host_turn(host: str, lost: set[str], *, is_shared: bool) -> AsyncItera
     name = limit_name(host)
     async with AsyncExitStack() as held:
         async with get_client() as client:
-            await client.upsert_global_concurrency_limit_by_name(name, 1)
+            await _limited(client, name)
         slot = concurrency(
             name,
             timeout_seconds=PATIENCE_S,
@@ -49,6 +52,14 @@ async def host_turn(host: str, lost: set[str], *, is_shared: bool) -> AsyncItera
         except AcquireConcurrencySlotTimeoutError:
             lost.add(host)  # the lock is ours: whoever has the slot is gone
         yield
+
+
+async def _limited(client: PrefectClient, name: str) -> None:
+    """There is a limit of that name, whoever of those that begin at the same time made it."""
+    from prefect.exceptions import ObjectAlreadyExists  # noqa: PLC0415 - as above
+
+    with suppress(ObjectAlreadyExists):
+        await client.upsert_global_concurrency_limit_by_name(name, 1)
 
 
 def limit_name(host: str) -> str:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+CAMPAIGN: Final = "stopping the load, releasing, reporting what there is"
 _HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STANDARD_ERROR: Final = 2
 
@@ -25,11 +26,17 @@ class Interrupted(Exception):
 
 
 class Interruption:
-    """Whether the campaign was asked to end, by a signal or by a lane that had to."""
+    """Whether the campaign was asked to end, by a signal or by a lane that had to.
 
-    def __init__(self) -> None:
+    ``ends_by`` are the words on what the first signal sets off.
+    """
+
+    def __init__(self, ends_by: str = CAMPAIGN) -> None:
+        self._ends_by = ends_by
         self._owned: Callable[[], str] = str
         self._why: str | None = None
+        self._late: str | None = None
+        self._is_over = False
         self._loads: dict[int, Callable[[], None]] = {}
         self._lock = threading.RLock()  # a handler runs inside whatever holds it
 
@@ -39,6 +46,11 @@ class Interruption:
         return self._why
 
     @property
+    def late(self) -> str | None:
+        """What asked for the end when nothing was left to end; None where nothing did."""
+        return self._late
+
+    @property
     def is_asked(self) -> bool:
         """Whether nothing new may begin."""
         return self._why is not None
@@ -46,10 +58,17 @@ class Interruption:
     def ask(self, why: str) -> None:
         """End: tell the loads that run; the first reason stays."""
         with self._lock:
-            if self._why is None:
+            if self._is_over:
+                self._late = self._late or why
+            elif self._why is None:
                 self._why = why
                 for stop in tuple(self._loads.values()):
                     stop()
+
+    def nothing_is_left(self) -> None:
+        """From now on nothing can end early: who asks for the end is only remembered."""
+        with self._lock:
+            self._is_over = True
 
     def tells(self, owned: Callable[[], str]) -> None:
         """A second signal says what is owned: a machine by name, or nothing."""
@@ -95,8 +114,12 @@ class Interruption:
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         name = signal.Signals(number).name
+        if self._is_over and not self.is_asked:
+            _say(f"\n{name}: all is measured; it ends when the report is written\n")
+            self.ask(name)
+            return
         if not self.is_asked:
-            _say(f"\n{name}: stopping the load, releasing, reporting what there is\n")
+            _say(f"\n{name}: {self._ends_by}\n")
             self.ask(name)
             return
         owned = self._owned()

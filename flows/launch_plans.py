@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,20 @@ _ARM = ("aarch64", "arm64")
 class Planned:
     """One candidate: its launch, or the endpoints that are measured as they stand.
 
+    ``device_class`` is the catalog's, of where it is launched (``cuda``, ``cpu-x86``).
+    ``is_digest_open``: its dummy weights are made by a run, so the fingerprint lacks their
+    digest and a run's will differ.
     ``problem`` says why one that is not measured could not be launched either.
     """
 
     name: str
     plan: LaunchPlan | None = None
+    device_class: str | None = None
     endpoints: tuple[str, ...] = ()
     replicas: int = 1
     weight_bytes: int | None = None
     problem: str = ""
+    is_digest_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +72,13 @@ def planned(
     *,
     checkpoints: Mapping[str, Checkpoint] | None = None,
     lenient: Collection[str] = (),
+    finished: Mapping[str, Callable[[LaunchPlan], LaunchPlan]] | None = None,
 ) -> tuple[Planned, ...]:
     """Every candidate's launch plan, in file order.
 
     ``checkpoints`` are those that lie prepared, by candidate. A candidate of ``lenient`` whose
-    runtime cannot launch it is planned without a launch, with the reason.
+    runtime cannot launch it is planned without a launch, with the reason. ``finished`` is put
+    to a rendered plan, by candidate: a rehearsal engine gets its physics so.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def planned(
     def one(candidate: Candidate) -> Planned:
         asked = request_of(campaign, candidate, catalog, folders, checkpoints)
         try:
-            return _planned(asked)
+            return _planned(asked, (finished or {}).get(candidate.name))
         except CatalogError as error:
             if candidate.name not in lenient:
                 raise
@@ -136,14 +143,24 @@ def _check_words(one: Requested) -> None:
         check_unmanaged(one.request, one.runtime.launch, f"candidate {one.name!r}")
 
 
-def _planned(one: Requested) -> Planned:
+def _planned(one: Requested, finished: Callable[[LaunchPlan], LaunchPlan] | None) -> Planned:
+    plan = launch_of(one)
     return Planned(
         name=one.name,
-        plan=launch_of(one),
+        plan=plan if plan is None or finished is None else finished(plan),
+        device_class=None if one.request is None else one.request.device_class,
         endpoints=one.endpoints,
         replicas=one.replicas,
         weight_bytes=None if one.request is None else one.request.weight_bytes,
+        is_digest_open=_is_digest_open(one),
     )
+
+
+def _is_digest_open(one: Requested) -> bool:
+    if one.request is None or one.runtime is None or one.runtime.capabilities.simulation:
+        return False
+    checkpoint = one.request.checkpoint
+    return checkpoint.kind == "dummy" and checkpoint.sha256 is None
 
 
 def local_class(system: str, machine: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from catalog.quantity import format_value
 from flows.owned import Holding
@@ -22,6 +22,13 @@ def machines_table(found: Sequence[Holding]) -> Table:
         ),
         rows=tuple(_row(each) for each in found),
     )
+
+
+def holders(found: Iterable[Holding]) -> Iterator[str]:
+    """Who holds each, in whole sentences: too long for a column."""
+    for each in found:
+        if each.owned.holder:
+            yield f"{_name(each)}: {each.owned.holder}"
 
 
 def total(found: Iterable[Holding]) -> str:
@@ -43,8 +50,8 @@ def _row(holding: Holding) -> tuple[Cell, ...]:
     machine, owned = holding.machine, holding.owned
     cost = holding.cost
     return (
-        Cell(text=machine.id if owned.is_billed else machine.host_id, detail=owned.seen),
-        Cell(text=f"{machine.campaign} {machine.run}", detail=owned.holder),
+        Cell(text=_name(holding), detail=owned.seen),
+        Cell(text=f"{machine.campaign} {machine.run}"),
         Cell(
             text=owned.state,
             detail="" if owned.is_billed else "costs nothing",
@@ -59,6 +66,11 @@ def _row(holding: Holding) -> tuple[Cell, ...]:
         Cell(text=str(machine.price) if machine.price is not None else "unknown"),
         Cell(text=format_value(*cost) if cost is not None else "–"),
     )
+
+
+def _name(holding: Holding) -> str:
+    machine = holding.machine
+    return machine.id if holding.owned.is_billed else machine.host_id
 
 
 def _minute(when: dt.datetime) -> str:

@@ -17,6 +17,7 @@ from flows.interruption import Interrupted
 from flows.matrix import cell_spec
 from flows.measuring.jobs import Ask, Cell, Measured
 from flows.placing import load_host
+from flows.remote.lost import TakenBackError
 from flows.serving import Serving, watched
 from flows.underway import Underway, utc_now
 from reports.run.cell_file import CellFile
@@ -67,6 +68,8 @@ def measure_into(
     ------
     LaunchError
         If the server died meanwhile.
+    TakenBackError
+        If the machine's cloud takes it back.
     Interrupted
         If the campaign was asked to end.
     """
@@ -156,6 +159,7 @@ def _attempt(work: Underway, serving: Serving, visit: Visit, name: str) -> _Atte
     point, cell = work.point(visit.candidate, name), work.cell(visit, name)
     who = _who(visit, name)
     work.interruption.check()
+    work.require_kept(visit.host)
     work.afford(f"{name} of {visit.candidate}", work.cell_s(visit.candidate, name))
     work.record("measuring", **who, launch=serving.launch)
     work.progress.state(visit.candidate, f"launch {visit.replication}, {name}")
@@ -163,6 +167,9 @@ def _attempt(work: Underway, serving: Serving, visit: Visit, name: str) -> _Atte
     began, began_s = utc_now(), time.monotonic()
     try:
         measured = measure_into(work, serving, visit, point, partial)
+    except TakenBackError as error:
+        work.discard(visit, name, f"interrupted: {error.seen}")
+        raise
     except (InfrastructureError, UsageError) as error:
         work.discard(visit, name, error.seen)
         raise

@@ -19,6 +19,7 @@ from flows.clouds.protocol import (
 )
 
 UNCONFIRMED: Final = "not confirmed"
+KEPT: Final = "kept"  # a campaign's word that a machine stays for a look until then
 CLOCKS_APART: Final = dt.timedelta(minutes=15)  # of whoever got it, and ours
 _HOUR_S: Final = 3600.0
 
@@ -93,6 +94,22 @@ def unreleased(entries: Iterable[Mapping[str, Any]]) -> dict[str, Machine]:
         elif event == RELEASED:
             there.pop(str(entry.get("id")), None)
     return there
+
+
+def kept(entries: Iterable[Mapping[str, Any]], at: dt.datetime) -> frozenset[str]:
+    """Ids of machines that a ledger says are kept for a look, and still are at that time."""
+    return frozenset(
+        str(each.get("id"))
+        for each in entries
+        if each.get("event") == KEPT and _is_before(at, each.get("until"))
+    )
+
+
+def _is_before(at: dt.datetime, until: object) -> bool:
+    try:
+        return at < dt.datetime.fromisoformat(str(until))
+    except (ValueError, TypeError):  # no time, or none that can be compared
+        return False
 
 
 def released(entries: Iterable[Mapping[str, Any]]) -> frozenset[str]:

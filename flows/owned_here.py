@@ -17,9 +17,10 @@ from flows.clouds.protocol import (
     Record,
     Site,
 )
-from flows.errors import RunoffError
-from flows.owned import Holding, holdings, released, unreleased
+from flows.errors import RunoffError, StillBilled
+from flows.owned import Holding, holdings, kept, released, unreleased
 from flows.store.ledger import Ledger
+from flows.store.places import ledgers_here
 from reports.errors import ReportsError
 from reports.run import layout
 from reports.run.ledger_file import read_ledger
@@ -29,11 +30,15 @@ LEDGER: Final = "machines.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was found, with what could not be asked or read and why."""
+    """What was found, with what could not be asked or read and why.
+
+    ``kept`` are ids of machines that somebody still wants to look at.
+    """
 
     holdings: tuple[Holding, ...]
     problems: tuple[str, ...]
     drivers: Mapping[str, Driver]
+    kept: frozenset[str] = frozenset()
 
     @property
     def billed(self) -> tuple[Holding, ...]:
@@ -53,8 +58,11 @@ class Swept:
 def look(
     site: Site, stores: Iterable[Path], clouds: Callable[[], Iterable[Cloud]] | None = None
 ) -> Look:
-    """All that is ours: on each configured cloud, and by the ledgers of runs in ``stores``."""
-    known, problems = _known(site.state, stores)
+    """All that is ours: on each configured cloud, and by the ledgers of runs.
+
+    Looked at are the runs in ``stores`` and those on this machine that are copied to a bucket.
+    """
+    known, looked_at, problems = _known(site, stores)
     site = replace(site, known=tuple(known.values()))
     drivers: dict[str, Driver] = {}
     listed: list[Owned] = []
@@ -73,6 +81,7 @@ def look(
         holdings=holdings(listed, known, unheard, site.now()),
         problems=tuple(problems),
         drivers=drivers,
+        kept=looked_at,
     )
 
 
@@ -88,15 +97,22 @@ def remove(found: Look, wanted: Iterable[Holding], record: Record) -> Swept:
             driver.release(holding.machine, record)
         except RunoffError as error:
             failed.append(error)
+        except Exception as error:  # noqa: BLE001 - the next must be tried all the same
+            seen = f"it may still be there: {type(error).__name__}: {error}"
+            failed.append(StillBilled(holding.machine.id, seen, "Look at runoff machines"))
         else:
             gone.append(holding)
     return Swept(removed=tuple(gone), failed=tuple(failed))
 
 
 def sweep(site: Site, stores: Iterable[Path], record: Record) -> Swept:
-    """Remove all that is past its expiry or whose campaign is dead; for a schedule."""
+    """Remove all that is past its expiry or whose campaign is dead; for a schedule.
+
+    What is kept for a look stays for its time: nobody is there to be asked.
+    """
     found = look(site, stores)
-    done = remove(found, (each for each in found.holdings if each.is_abandoned), record)
+    over = [each for each in found.holdings if each.is_abandoned]
+    done = remove(found, (e for e in over if e.machine.id not in found.kept), record)
     return replace(done, problems=found.problems)
 
 
@@ -111,19 +127,25 @@ def recorder(state: Path, now: Callable[[], dt.datetime]) -> tuple[Ledger, Recor
     return ledger, record
 
 
-def _known(state: Path, stores: Iterable[Path]) -> tuple[dict[str, Machine], list[str]]:
-    """Machines that were got and not given back, by the ledgers of all runs."""
+def _known(
+    site: Site, stores: Iterable[Path]
+) -> tuple[dict[str, Machine], frozenset[str], list[str]]:
+    """Machines that were got and not given back, by the ledgers of all runs; those kept."""
     known: dict[str, Machine] = {}
+    looked_at: frozenset[str] = frozenset()
     problems: list[str] = []
-    for store in stores:
-        for path in sorted(store.glob(f"*/*/{layout.LEDGER}")):
-            try:
-                known |= unreleased(read_ledger(path))
-            except (ReportsError, OSError) as error:
-                problems.append(f"a ledger could not be read: {error}")
+    stated = (path for store in stores for path in store.glob(f"*/*/{layout.LEDGER}"))
+    for path in sorted({*stated, *ledgers_here(site.state)}):
+        try:
+            entries = tuple(read_ledger(path))
+            known |= unreleased(entries)
+            looked_at |= kept(entries, site.now())
+        except (ReportsError, OSError) as error:
+            problems.append(f"a ledger could not be read: {error}")
     try:
-        gone = released(read_ledger(state / LEDGER))
+        gone = released(read_ledger(site.state / LEDGER))
     except (ReportsError, OSError) as error:
         problems.append(f"a ledger could not be read: {error}")
         gone = frozenset()
-    return {name: each for name, each in known.items() if name not in gone}, problems
+    there = {name: each for name, each in known.items() if name not in gone}
+    return there, looked_at, problems

@@ -12,6 +12,7 @@ from flows.launch_plans import Planned, SharedNeed
 from reports.tables import Cell, Column, Table
 
 _VARIABLES = ("variable", "asked", "rendered", "read back")
+_UNMADE = "(without the digest of the dummy weights, which a run makes: a run's will differ)"
 _NEEDS = ("kind", "name", "release", "digest", "why", "for")
 
 
@@ -52,7 +53,8 @@ def _show_plan(console: Console, one: Planned, plan: LaunchPlan) -> None:
     simulated = ", a simulation" if plan.simulation else ""
     form = plan.form if plan.form == plan.mode else f"{plan.form}, {plan.mode}"
     console.heading(f"{one.name}: {plan.runtime} {plan.version} ({form}){times}{simulated}")
-    console.paragraphs((f"fingerprint {plan.fingerprint}",))
+    yet = f" {_UNMADE}" if one.is_digest_open else ""
+    console.paragraphs((f"fingerprint {plan.fingerprint}{yet}",))
     console.paragraphs(f"{name}={shlex.quote(text)}" for name, text in plan.env.items())
     console.paragraphs((shlex.join(plan.argv),))
     if len(plan.files) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from functools import partial
 from typing import Final
 
 from catalog.quantity import Quantity
@@ -12,17 +13,19 @@ from flows.budget.steps import DOLLARS_PER_HOUR, host_of
 from flows.clouds import cloud_of
 from flows.clouds.protocol import Machine, Order, Site
 from flows.clouds.ssh_hosts import NAME as SSH_HOSTS
-from flows.errors import RunoffError, StillBilled
+from flows.errors import InfrastructureError, RunoffError, StillBilled
 from flows.heartbeat import Heartbeat
 from flows.hosts.here import LocalHost
 from flows.hosts.host import CampaignHost
+from flows.owned import KEPT
 from flows.placing import candidates_of, load_host
-from flows.setting_up import describe, put_back
+from flows.setting_up import describe, hear, put_back
 from flows.underway import Held, Underway, utc_now
 from reports.run.plan_file import CandidateFacts
 
 __all__ = ["acquire", "describe", "give_back", "load_host", "release"]
 
+_SPOT: Final = "spot"
 _SPARE: Final = dt.timedelta(hours=1)
 
 
@@ -125,15 +128,19 @@ def give_back(work: Underway, host: str) -> None:
 
 
 def _let_go(work: Underway, host: str, held: Held) -> None:
-    if held.heartbeat is not None:
-        held.heartbeat.end()
-    kept = _kept(work, held)
-    if held.host is not None:
-        held.host.close()
-    if not kept:
-        held.driver.release(held.machine, work.record)
-    del work.held[host]
-    work.spending.give_back(host, time.monotonic())
+    for thread in (held.heartbeat, held.notices):
+        if thread is not None:
+            thread.end()
+    kept = ""
+    try:
+        kept = _kept(work, held)
+        if held.host is not None:
+            held.host.close()
+    finally:  # a connection that does not end well keeps no machine
+        if not kept:
+            held.driver.release(held.machine, work.record)
+        del work.held[host]
+        work.spending.give_back(host, time.monotonic())
     if kept:
         raise StillBilled(f"host {host!r}", f"{held.machine.id} is kept for a look: {kept}", "")
 
@@ -184,7 +191,7 @@ def _kept(work: Underway, held: Held) -> str:
     until = min(held.machine.expires, utc_now() + dt.timedelta(seconds=seconds))
     login = held.machine.login
     way = "" if login is None else f"ssh -i {login.key} {login.user}@{held.machine.address}"
-    work.record("kept", id=held.machine.id, until=until.isoformat(timespec="seconds"))
+    work.record(KEPT, id=held.machine.id, until=until.isoformat(timespec="seconds"))
     return f"until {until:%H:%M} UTC, then it ends itself ({way})"
 
 
@@ -192,6 +199,7 @@ def _entered(work: Underway, name: str, held: Held) -> CampaignHost:
     if held.machine.is_local:
         return LocalHost()
     from flows.hosts.there import FarHost  # noqa: PLC0415 - paramiko takes a while to import
+    from flows.notices import Notices  # noqa: PLC0415
     from flows.remote.entering import entered  # noqa: PLC0415
 
     host = entered(
@@ -207,7 +215,21 @@ def _entered(work: Underway, name: str, held: Held) -> CampaignHost:
         why = held.heartbeat.begin()
         if why is not None:
             work.record("no-heartbeat", host=held.machine.host_id, why=why)
+            if held.heartbeat.is_waited_for():
+                raise InfrastructureError(
+                    f"host {name!r}",
+                    f"it hears no heartbeat, and ends half an hour after its boot: {why}",
+                    "Let the user who logs in call sudo without a password",
+                )
             work.progress.said(f"note: {held.machine.host_id} does not end by itself: {why}")
+    if held.machine.noted.get("market") == _SPOT:
+        held.notices = Notices(host, partial(hear, work, name))
+        why = held.notices.begin()
+        if why is not None:
+            work.record("no-notices", host=held.machine.host_id, why=why)
+            work.progress.said(
+                f"note: {held.machine.host_id} does not hear of its own end: {why}"
+            )
     return far
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -9,7 +10,11 @@ from dataclasses import asdict, replace
 from typing import Any, Final, cast, get_args
 
 from catalog.case import Case, Unmodelled
+from catalog.entries import Catalog
+from catalog.facts import Facts
 from catalog.placement import Placement
+from catalog.resolve import resolve
+from catalog.schema import Campaign, Runtime
 from deploy_templates.plan import LaunchPlan
 from flows.budget import estimate
 from flows.matrix import visits
@@ -30,12 +35,13 @@ _MANNERS: Final = ("stream", "connection", "lifecycle", "identity")
 
 def shortened(plan: RunPlan) -> RunPlan:
     """The plan as it is rehearsed: few loads, three launches, cells as short as can decide."""
-    matrix = _shortened(plan.matrix)
+    matrix = shortened_matrix(plan.matrix)
     short = plan.model_copy(update={"matrix": matrix, "order": visits(plan.candidates, matrix)})
     return short.model_copy(update={"estimate": estimate(short)})
 
 
-def _shortened(matrix: MatrixFacts) -> MatrixFacts:
+def shortened_matrix(matrix: MatrixFacts) -> MatrixFacts:
+    """The matrix of a rehearsal of what this one asks for."""
     return matrix.model_copy(
         update={
             "load_points": _few(matrix),
@@ -75,16 +81,33 @@ def _streams(matrix: MatrixFacts) -> int:
     return points[matrix.decision_point].concurrency or 0
 
 
+def engines(
+    campaign: Campaign, catalog: Catalog, runtimes: Mapping[str, Runtime], today: dt.date
+) -> dict[str, Callable[[LaunchPlan], LaunchPlan]]:
+    """By candidate of the file, what gives its simulated engine the times of its machine.
+
+    They are the catalog's: what was measured of this machine is the paper vote's alone, else
+    the same rehearsal would have other times before and after a calibration.
+    """
+    facts = Facts.of(campaign, catalog.without_measured(), runtimes, today)
+    return {
+        each.name: simulated(each.runtime, resolve(facts, each)) for each in campaign.candidates
+    }
+
+
 def simulated(
     runtime: str | None, case: Case | Unmodelled
 ) -> Callable[[LaunchPlan], LaunchPlan]:
     """What makes a rehearsal engine's plan take as long as ``case`` should.
 
-    ``runtime`` is the candidate's own, whose manners the engine takes on.
+    ``runtime`` is the candidate's own, whose manners the engine takes on. The plan of a real
+    engine stays as it is.
     """
     settings = _settings(runtime, case)
 
     def finished(plan: LaunchPlan) -> LaunchPlan:
+        if not plan.simulation:
+            return plan
         stated = overlaid(settings, json.loads(plan.files[_SETTINGS]))
         laid = overlaid({"engine": {"token_budget": _budget(stated["engine"])}}, stated)
         text = json.dumps(laid, indent=1, sort_keys=True) + "\n"

@@ -12,20 +12,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
+from catalog.calibration.file import read_calibration
 from catalog.errors import CatalogError
 from deploy_templates.plan import read_plan as read_launch_plan
 from reports.errors import ReportsError
 from reports.manifest import sha256_of
 from reports.records import read_records
 from reports.run import layout
+from reports.run.baseline_file import Baseline
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Decision
+from reports.run.history_file import HistoryFile
 from reports.run.host_file import HostFile
 from reports.run.layout import CellName, RunFolder
 from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import RunPlan
+from reports.run.prediction_file import PredictionFile
+from reports.run.prediction_score_file import PredictionScore
+from reports.run.quality_file import QualityFile
 from reports.run.read import read_file
+from reports.run.reevaluation_file import Reevaluation
 from reports.run.search_file import SearchFile
 from reports.run.summary_file import Summary
 
@@ -36,8 +43,15 @@ _MODELS: Final[dict[str, type[BaseModel]]] = {
     layout.SUMMARY: Summary,
     layout.CHECKS: Checks,
     layout.DECISION: Decision,
+    layout.BASELINE: Baseline,
+    layout.REEVALUATION: Reevaluation,
+    layout.PREDICTION: PredictionFile,
+    layout.PREDICTION_SCORE: PredictionScore,
+    layout.HISTORY: HistoryFile,
     "hosts/*/system.json": HostFile,
     "search/*.json": SearchFile,
+    "prediction/*.json": PredictionFile,
+    "quality/*.json": QualityFile,
     "cells/*/*.cell.json": CellFile,
 }
 _MUST: Final = (layout.CAMPAIGN, layout.PLAN, layout.LEDGER)
@@ -118,8 +132,9 @@ def _launch_plan(path: Path) -> None:
 _READERS: Final[dict[str, Callable[[Path], object]]] = {
     layout.LEDGER: read_ledger,
     layout.GATES: _object,
-    "hosts/*/calibration.json": _object,
-    "quality/*.json": _object,
+    layout.GATES_CALIBRATED: _object,
+    "hosts/*/calibration.json": read_calibration,
+    "quality/*.parquet": _parquet,
     "launch/*/*/plan.json": _launch_plan,
     "launch/*/*/launch.json": _object,
     "cells/*/*.client.json": _object,

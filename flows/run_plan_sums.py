@@ -10,6 +10,7 @@ from flows.budget.times import Range
 from flows.matrix import above_a_miss
 from reports.run.plan_file import RunPlan
 
+_MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
 
 
@@ -17,7 +18,7 @@ def sums(plan: RunPlan) -> Iterator[str]:
     """Machine time and money of a plan, and all that a reader should hold beside them."""
     found = totals(plan.estimate)
     yield (
-        f"machine time {_hours(found.machine_s)}; on the wall {_hours(found.wall_s)} "
+        f"machine time {_times(found.machine_s)}; on the wall {_times(found.wall_s)} "
         "(hosts work at the same time)"
     )
     yield f"cost {_money(found.usd)}{': a price is not known' if found.usd is None else ''}"
@@ -72,8 +73,17 @@ def _shared(each: Sharing) -> str:
     return f"{names} share one {each.host}: machines apart would cost{more} more"
 
 
-def _hours(time: Range) -> str:
-    return f"{time.low / _HOUR_S:.2f} to {time.high / _HOUR_S:.2f} h"
+def time_words(seconds: float) -> str:
+    """A time in the unit that suits it: ``12.5 s``, ``7.1 min``, ``1.25 h``."""
+    if seconds < _MINUTE_S:
+        return f"{seconds:.3g} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.1f} min"
+    return f"{seconds / _HOUR_S:.2f} h"
+
+
+def _times(time: Range) -> str:
+    return f"{time_words(time.low)} to {time_words(time.high)}"
 
 
 def _money(usd: Range | None) -> str:

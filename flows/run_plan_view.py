@@ -10,7 +10,7 @@ from flows.claims import claims, operating
 from flows.console import Console
 from flows.matrix import decides, duration_s, least_requests
 from flows.run_plan.candidates import NOWHERE
-from flows.run_plan_sums import sums
+from flows.run_plan_sums import sums, time_words
 from flows.search import MOST_LEVELS
 from reports.phrases import plain
 from reports.run.plan_file import CandidateFacts, EstimateItem, LoadPoint, RunPlan
@@ -33,7 +33,6 @@ _SEARCH_ROWS = (
         )
     ),
 )
-_MINUTE_S, _HOUR_S = 60.0, 3600.0
 
 
 def show_run_plan(console: Console, plan: RunPlan) -> None:
@@ -129,8 +128,8 @@ def _estimate(items: Iterable[EstimateItem]) -> Table:
             (
                 Cell(text=each.host),
                 Cell(text=each.what),
-                Cell(text=_time(each.low_s)),
-                Cell(text=_time(each.high_s)),
+                Cell(text=time_words(each.low_s)),
+                Cell(text=time_words(each.high_s)),
                 Cell(text=_usd(each.low_usd)),
                 Cell(text=_usd(each.high_usd)),
             )
@@ -143,7 +142,7 @@ def _amount(plan: RunPlan, point: LoadPoint) -> str:
     least_s = duration_s(plan, point)
     if least_s is None:
         return f"{plan.matrix.requests} requests"
-    return f"{_time(least_s)}, {least_requests(plan, point):,} requests at least"
+    return f"{time_words(least_s)}, {least_requests(plan, point):,} requests at least"
 
 
 def _purpose(plan: RunPlan, point: LoadPoint) -> str:
@@ -176,14 +175,6 @@ def _price(candidate: CandidateFacts) -> str:
 
 def _columns(titles: Iterable[str]) -> tuple[Column, ...]:
     return tuple(Column(title=title) for title in titles)
-
-
-def _time(seconds: float) -> str:
-    if seconds < _MINUTE_S:
-        return f"{seconds:.3g} s"
-    return (
-        f"{seconds / _MINUTE_S:.1f} min" if seconds < _HOUR_S else f"{seconds / _HOUR_S:.2f} h"
-    )
 
 
 def _usd(usd: float | None) -> str:

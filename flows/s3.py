@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from catalog.store import S3, bucket_and_prefix
 from flows.amazon.api import NO_ANSWER, NO_CREDENTIALS, ApiError
 from flows.clouds.aws import Boto
 from flows.errors import InfrastructureError, UsageError
@@ -54,16 +55,15 @@ class S3Place:
     @classmethod
     def of(cls, url: str) -> S3Place:
         """The place that ``s3://bucket/prefix`` names; UsageError where it names none."""
-        bucket, _, prefix = url.removeprefix("s3://").partition("/")
-        parts = [part for part in prefix.split("/") if part]
-        if not url.startswith("s3://") or not bucket or {".", ".."} & set(parts):
-            raise UsageError(url, "it names no bucket", "Write s3://BUCKET/PREFIX")
-        return cls(bucket, "/".join(parts))
+        try:
+            return cls(*bucket_and_prefix(url))
+        except ValueError:
+            raise UsageError(url, "it names no bucket", "Write s3://BUCKET/PREFIX") from None
 
     @property
     def url(self) -> str:
         """The place as a campaign file states it."""
-        return "s3://" + "/".join(part for part in (self.bucket, self.prefix) if part)
+        return S3 + "/".join(part for part in (self.bucket, self.prefix) if part)
 
     def key(self, *parts: str) -> str:
         """A key below the place."""
@@ -136,6 +136,14 @@ class Bucket:
         """Every key that begins so, in order."""
         for answer in self._pages(prefix):
             yield from (each["Key"] for each in answer.get("Contents", ()))
+
+    def tags(self, prefix: str) -> dict[str, str]:
+        """Of every key that begins so what changes with its content, without a request each."""
+        return {
+            each["Key"]: each["ETag"]
+            for answer in self._pages(prefix)
+            for each in answer.get("Contents", ())
+        }
 
     def folders(self, prefix: str) -> tuple[str, ...]:
         """What stands between ``prefix`` and the next slash of the keys below, each once."""

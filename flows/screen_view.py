@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from catalog.screen import Screen
 from catalog.verdict import GateResult, Status, Verdict
 from flows.console import Console
+from reports.calibration_tables import STAYS_ASSUMPTION, side_by_side, still_open
 from reports.errata import errata
 from reports.fact_words import fact_lines, open_lines
 from reports.lines import Line, best, needing_proof
@@ -30,6 +31,7 @@ def show_screen(console: Console, question: str | None, screen: Screen, limit: i
     console.heading(f"{screen.name}: {question}" if question else screen.name)
     console.paragraphs([contract_sentence(screen.contract)])
     _show_tables(console, screen, listed, limit)
+    show_measured(console, screen)
     _show_part(console, "Not passed", _eliminations(screen))
     _show_part(console, "Choice on paper", choice(screen))
     _show_part(console, "Load points", list(_points(screen)))
@@ -55,6 +57,14 @@ def _show_tables(console: Console, screen: Screen, listed: Sequence[Line], limit
     apart = needing_proof(screen, limit)
     if apart:
         console.table(verdict_table(apart, "Needs quality proof: cannot be chosen before it"))
+
+
+def show_measured(console: Console, screen: Screen) -> None:
+    """Assumptions beside the measurements in their place, where a host was calibrated."""
+    table = side_by_side(screen)
+    if table is not None:
+        console.table(table)
+        console.paragraphs([STAYS_ASSUMPTION, *still_open(screen)])
 
 
 def _eliminations(screen: Screen) -> Sequence[str]:

@@ -2,8 +2,10 @@
 
 Pure: the state is the tries so far. A grid from a guess of the capacity finds a rate that
 holds and one that misses; halving what lies between them follows, to within 5% on either side
-or six levels. What a search finds proves nothing: its end names the load points that are to
-be proven, on launches and seeds of their own.
+or six levels. Where a prediction of the capacity is there, which each try makes surer, the
+rates just below and just above it come first: two levels are enough if it is right. What a
+search finds proves nothing: its end names the load points that are to be proven, on launches
+and seeds of their own.
 """
 
 from __future__ import annotations
@@ -11,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from flows.matrix.amounts import SEARCH
 from flows.matrix.points import poisson_point
 from reports.run.plan_file import LoadPoint
 from reports.run.search_file import SearchFile, Try
+
+if TYPE_CHECKING:  # predictions take numpy, and plans are made without it
+    from catalog.predict import Interval
 
 MOST_LEVELS: Final = 6
 TOLERANCE: Final = 0.05  # of the middle of the bracket, on either side of it
@@ -24,6 +29,11 @@ _FIRST: Final = 0.75  # of the guess: open arrivals hold less than a closed loop
 _UP: Final = 4 / 3
 _DOWN: Final = 1 / 2
 _DIGITS: Final = 3
+_EITHER_SIDE: Final = 1.045  # of a prediction: the two are within the tolerance of their middle
+_STEP: Final = 1.1  # away from a prediction that was wrong, and squared each time,
+_LONGEST: Final = 2.0  # up to this
+_BELIEVED: Final = 3  # tries; a prediction that is still wrong then is worth less than halving
+_WILDEST: Final = 4.0  # times the guess, upwards or downwards, that a prediction is believed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +73,24 @@ def search_point(rate_per_s: float, max_in_flight: int | None = None) -> LoadPoi
     return point.model_copy(update={"name": f"{SEARCH}{point.name}"})
 
 
-def next_rate(guess_per_s: float, tries: Sequence[Try]) -> float | None:
+def next_rate(
+    guess_per_s: float, tries: Sequence[Try], expected: Interval | None = None
+) -> float | None:
     """The rate to try next, in requests per second; None: the search has ended.
 
-    ``guess_per_s`` is the most that a closed loop got done, requests per second.
+    ``guess_per_s`` is the most that a closed loop got done, ``expected`` the highest rate that
+    should hold by all that was measured so far; both in requests per second.
     """
     if len(tries) >= MOST_LEVELS:
         return None
-    if not tries:
-        return _rounded(_FIRST * guess_per_s)
-    found = _from(Bracket.of(tries), [each.rate_per_s for each in tries])
-    return None if found is None or any(found == each.rate_per_s for each in tries) else found
+    tried = [each.rate_per_s for each in tries]
+    bracket = Bracket.of(tries)
+    found = None
+    if expected is not None:
+        found = _foretold(guess_per_s, expected.p50, bracket, tries)
+    if found is None:
+        found = _rounded(_FIRST * guess_per_s) if not tries else _from(bracket, tried)
+    return None if found is None or found in tried else found
 
 
 def ended(
@@ -90,6 +107,40 @@ def ended(
         proof=tuple(poisson_point(rate, max_in_flight) for rate in ends),
         why_ended=_why(bracket, len(tries)),
     )
+
+
+def _foretold(
+    guess_per_s: float, expected_per_s: float, bracket: Bracket, tries: Sequence[Try]
+) -> float | None:
+    """The rate next to the expected one that would tell most; None: halve what is left."""
+    believed = min(max(expected_per_s, guess_per_s / _WILDEST), guess_per_s * _WILDEST)
+    low, high = believed / _EITHER_SIDE, believed * _EITHER_SIDE
+    held, missed = bracket.held, bracket.missed
+    if not tries:
+        return _rounded(low)
+    if held is None:
+        least = min(each.rate_per_s for each in tries)
+        return _rounded(min(low, least / _step(len(tries))))
+    if missed is None:
+        if bracket.ceiling is not None:
+            return None
+        holding = sum(each.verdict == "holds" for each in tries)
+        most = max(each.rate_per_s for each in tries)
+        return _rounded(max(high, most * _step(holding)))
+    if bracket.open or _is_close(held, missed) or len(tries) >= _BELIEVED:
+        return None
+    inside = [rate for rate in (low, high) if _parts(held, rate) and _parts(rate, missed)]
+    return _rounded(inside[0]) if inside else None
+
+
+def _step(count: int) -> float:
+    """The factor away from a prediction that was wrong so often: squared each time, to 2."""
+    return min(_LONGEST, float(_STEP**2 ** (count - 1)))
+
+
+def _parts(low: float, high: float) -> bool:
+    """Whether the second rate is so far above the first that a level between them counts."""
+    return high > low * (1 + TOLERANCE / 2)
 
 
 def _from(bracket: Bracket, tried: Sequence[float]) -> float | None:

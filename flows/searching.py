@@ -7,12 +7,15 @@ measured anew in every later launch.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from catalog.predict import Interval
+from flows.foretelling import expected_rate
 from flows.matrix import closed_point
 from flows.matrix.amounts import SEARCH
 from flows.measure import measure_into
+from flows.predicting.foresight import range_of
 from flows.search import ended, search_point
 from flows.serving import Serving
 from flows.underway import SEARCH_LAUNCH, Underway
@@ -39,20 +42,37 @@ def begin_search(work: Underway, candidate: str) -> None:
 
 def guess(work: Underway, serving: Serving, candidate: str) -> float | None:
     """Requests per second that a closed loop gets done; None where none came through."""
-    streams = work.plan.contract.concurrency or max(work.campaign.matrix.concurrency)
-    closed = closed_point(streams)
-    point = closed.model_copy(update={"name": f"{SEARCH}{closed.name}"})
-    _, document = _tried(work, serving, candidate, point)
+    _, document = _tried(work, serving, candidate, _closed(work))
     found: float | None = document["requests_per_s"]
     return found or None
 
 
-def try_rate(work: Underway, serving: Serving, candidate: str, rate_per_s: float) -> Try:
-    """One searched rate with what its cell said."""
+def expect(
+    work: Underway, candidate: str, guess_per_s: float, tries: Sequence[Try]
+) -> Interval | None:
+    """The highest rate that should hold by all that the search has measured; None unknown."""
+    closed = _records(candidate, _closed(work))
+    measured = [closed, *(each.records for each in tries)]
+    return expected_rate(work, candidate, guess_per_s, measured)
+
+
+def try_rate(
+    work: Underway,
+    serving: Serving,
+    candidate: str,
+    rate_per_s: float,
+    expected: Interval | None = None,
+) -> Try:
+    """One searched rate with what its cell said, and what was expected before it."""
     point = search_point(rate_per_s, work.campaign.matrix.max_in_flight)
     records, document = _tried(work, serving, candidate, point)
     work.progress.said(f"{candidate}: {rate_per_s:g}/s {verdict_of(document)}")
-    return Try(rate_per_s=rate_per_s, verdict=verdict_of(document), records=records)
+    return Try(
+        rate_per_s=rate_per_s,
+        predicted=None if expected is None else range_of(expected, "/s"),
+        verdict=verdict_of(document),
+        records=records,
+    )
 
 
 def end_search(work: Underway, candidate: str, tries: list[Try]) -> tuple[str, ...]:
@@ -84,4 +104,15 @@ def _tried(
     folder = work.store.folder.path / _FOLDER / candidate / point.name
     measured = measure_into(work, serving, visit, point, folder)
     work.record_spent()
-    return f"{_FOLDER}/{candidate}/{point.name}/0.parquet", measured.document
+    return _records(candidate, point), measured.document
+
+
+def _closed(work: Underway) -> LoadPoint:
+    """The closed loop from which a search begins."""
+    streams = work.plan.contract.concurrency or max(work.campaign.matrix.concurrency)
+    closed = closed_point(streams)
+    return closed.model_copy(update={"name": f"{SEARCH}{closed.name}"})
+
+
+def _records(candidate: str, point: LoadPoint) -> str:
+    return f"{_FOLDER}/{candidate}/{point.name}/0.parquet"

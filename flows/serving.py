@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -19,9 +19,11 @@ from flows.measuring.process import MeasuringProcess
 from flows.measuring.sampling import Sampling
 from flows.placement_cpus import CpuPlacement
 from flows.preflight.probes import ask
+from flows.remote.lost import TakenBackError
 from flows.underway import Underway
 
 _LOOK_S: Final = 0.25  # a system call each time
+_AGAIN_S: Final = 5.0  # longer than the end of a load takes
 
 
 class Serving:
@@ -29,7 +31,8 @@ class Serving:
 
     ``plan`` and ``running`` are None for a service. ``place`` is where the load comes from,
     ``sampling`` what is sampled beside it (None: nothing), ``since_s`` the machine's uptime
-    before the launch. ``survey`` is taken once per launch. It is no dataclass: Prefect
+    before the launch. ``require_kept`` raises TakenBackError once the machine's cloud takes
+    it back. ``survey`` is taken once per launch. It is no dataclass: Prefect
     would look through one at every task.
     """
 
@@ -46,6 +49,7 @@ class Serving:
         place: Place = HERE,
         sampling: Sampling | None = None,
         since_s: float | None = None,
+        require_kept: Callable[[], None] = lambda: None,
     ) -> None:
         self.launch = launch
         self.endpoints = endpoints
@@ -57,6 +61,7 @@ class Serving:
         self.place = place
         self.sampling = sampling
         self.since_s = since_s
+        self.require_kept = require_kept
         self.survey: Survey | None = None
 
     @property
@@ -81,22 +86,27 @@ def service_endpoints(work: Underway, candidate: str) -> tuple[tuple[Endpoint, .
 
 @contextmanager
 def watched(serving: Serving) -> Iterator[None]:
-    """Within the block a server's death stops the load; at its end it is raised."""
+    """Within the block the end of server or machine stops the load; at its end it is raised."""
     running = serving.running
     if running is None:
         yield
         return
-    died: list[LaunchError] = []
+    died: list[LaunchError | TakenBackError] = []
     is_over = threading.Event()
 
     def look() -> None:
         while not is_over.wait(_LOOK_S):
             try:
+                serving.require_kept()
                 running.check()
-            except LaunchError as error:
+            except (LaunchError, TakenBackError) as error:
                 died.append(error)
-                serving.measurer.stop_load()
-                return
+                break
+        else:
+            return
+        serving.measurer.stop_load()
+        while not is_over.wait(_AGAIN_S):  # a signal to a load that only starts can be lost
+            serving.measurer.stop_load()
 
     thread = threading.Thread(target=look, name="server's life", daemon=True)
     thread.start()

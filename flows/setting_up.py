@@ -15,9 +15,13 @@ from flows.machine.ordered import Finding, differences
 from flows.placing import candidates_of, placement
 from flows.underway import Held, Underway
 from reports.run.host_file import HostFile
-from reports.run.read import file_text
+from reports.run.layout import LEDGER
+from reports.run.ledger_file import read_ledger
+from reports.run.read import file_text, read_file
 
 _VOID: Final = "void"
+_REBALANCE: Final = "rebalance"
+_NOTICES: Final = ("interruption", _REBALANCE)
 
 
 def describe(work: Underway, host: str, machine: Machine) -> HostFile:
@@ -43,11 +47,41 @@ def describe(work: Underway, host: str, machine: Machine) -> HostFile:
         facts={**facts_of(held.facts, held.found, hands), **_noted(machine)},
         order=_order(work, host),
         differences=tuple(dict.fromkeys(str(each) for own in found.values() for each in own)),
-        threats=(*_placements(work, host), *_foreign(work, host, held)),
+        threats=(
+            *_placements(work, host),
+            *_foreign(work, host, held),
+            *_notices_before(work, host),
+        ),
     )
     work.store.write(f"hosts/{host}/system.json", file_text(file))
     _refuse(work, host, found)
     return file
+
+
+def hear(work: Underway, host: str, kind: str, told: Mapping[str, Any]) -> None:
+    """Take what a machine's cloud says of its end: told at once, and kept for the report."""
+    work.record(kind, host=host, told=dict(told))
+    work.progress.said(f"note: {host}: {notice_words(kind, told)}")
+    path = work.store.folder.path / f"hosts/{host}/system.json"
+    if path.exists():
+        file = read_file(path, HostFile)
+        threats = (*file.threats, notice_words(kind, told))
+        work.store.write(
+            f"hosts/{host}/system.json",
+            file_text(file.model_copy(update={"threats": threats})),
+        )
+
+
+def notice_words(kind: str, told: Mapping[str, Any]) -> str:
+    """A notice in a sentence."""
+    at = told.get("time") or told.get("noticeTime")
+    when = f" at {at}" if at else ""
+    if kind == _REBALANCE:
+        return f"its cloud recommended to leave it{when}: it was likelier to be taken back"
+    return (
+        f"its cloud took the spot machine back{when}: what ran was broken off, and what was "
+        "measured later was on another one"
+    )
 
 
 def control(work: Underway, host: str, clocks_mhz: Mapping[int, int] | None = None) -> None:
@@ -130,6 +164,13 @@ def _foreign(work: Underway, host: str, held: Held) -> tuple[str, ...]:
             f"host {host!r}", "; ".join(seen), "Stop them, or wait until they are done"
         )
     return tuple(seen)
+
+
+def _notices_before(work: Underway, host: str) -> Iterator[str]:
+    """What clouds told of machines of this name in earlier parts of the run."""
+    for entry in read_ledger(work.store.folder.file(LEDGER)):
+        if entry.get("event") in _NOTICES and entry.get("host") == host:
+            yield notice_words(str(entry["event"]), entry.get("told") or {})
 
 
 def _order(work: Underway, host: str) -> dict[str, Any]:

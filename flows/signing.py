@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from catalog.errors import CatalogError
-from flows.run_directory import only_writer
+from flows.errors import EvidenceError, UsageError
+from flows.home import state_folder
+from flows.run_directory import only_writer, refuse_unfinished, run_at
 from flows.run_plan.kept import altered_clauses
+from flows.signers import tied
 from flows.ssh_signature import Verified, blocks, sign, verify
+from flows.store.places import copy_again, fetch_again
 from reports.again import concluded_again, rendered_again
 from reports.manifest import manifest_sha256
 from reports.manifest import verify as differences
@@ -18,10 +23,10 @@ from reports.render import render_pages
 from reports.run import layout
 from reports.run.layout import RunFolder
 from reports.run.read import Run, file_text, read_file, read_run
-from reports.run.signoff_file import Approval, Signoff
+from reports.run.signoff_file import Approval, Signoff, Waiver
 from reports.run.write import write_whole
 from reports.signable import Refusal, evidence_of, unfounded, unmanifested
-from reports.signoff import Refused, approve, signed_bytes
+from reports.signoff import Refused, approve, parse_waiver, signed_bytes
 
 SIGNATURES = f"{layout.SIGNOFF}.sig"
 
@@ -30,6 +35,51 @@ def read_signoff(folder: RunFolder) -> Signoff | None:
     """The run's signoff; None where nobody has signed. ReportsError where it is unreadable."""
     path = folder.file(layout.SIGNOFF)
     return read_file(path, Signoff) if path.exists() or path.is_symlink() else None
+
+
+def sign_off_run(
+    run: Path,
+    *,
+    by: str,
+    role: str,
+    statement: str,
+    waive: Sequence[str] = (),
+    key: Path | None = None,
+    now: dt.datetime,
+    environment: Mapping[str, str],
+) -> tuple[Signoff | Refused, str | None]:
+    """Approve the run in a directory; what came of it, and where a copy of the run is renewed.
+
+    ``waive`` are failed checks that are accepted, as ``CHECK:REASON``.
+    """
+    folder = run_at(run).folder
+    refuse_unfinished(folder)
+    approval = Approval(
+        by=by.strip(),
+        role=role.strip(),
+        statement=statement.strip(),
+        at=now.isoformat(timespec="seconds"),
+        waivers=tuple(map(_waiver, waive)),
+    )
+    if fetch_again(folder, state_folder(environment), environment):
+        raise EvidenceError(
+            str(folder.path),
+            "it went on elsewhere, and was brought here just now",
+            "Read its report, then sign what it says",
+        )
+    found = sign_off(folder, approval, now=now, key=key)
+    if isinstance(found, Refused):
+        return found, None
+    return found, copy_again(folder, state_folder(environment), environment)
+
+
+def _waiver(text: str) -> Waiver:
+    waiver = parse_waiver(text)
+    if not waiver.check or not waiver.reason:
+        raise UsageError(
+            f"--waive {text!r}", "a check or a reason is missing", "Write CHECK:REASON"
+        )
+    return waiver
 
 
 def sign_off(
@@ -62,7 +112,12 @@ def sign_off(
         if isinstance(signoff, Refused):
             return signoff
         if key is not None:
-            armoured = sign(file_text(signoff).encode(), key)
+            content = file_text(signoff).encode()
+            armoured = sign(content, key)
+            last = (signoff.approvals[-1], verify(content, armoured, None))
+            if reason := tied(-1, (*_earlier(folder, before), last)):
+                do = "Each person signs with a key of their own"
+                return Refused(reasons=(Refusal(rule="key", seen=reason, do=do),))
             kept = _kept(folder, before)
             write_whole(folder.file(SIGNATURES), b"".join((*kept, armoured)))
         write_whole(folder.file(layout.SIGNOFF), file_text(signoff).encode())
@@ -109,6 +164,12 @@ def verified(
             ),
         )
     return tuple(found)
+
+
+def _earlier(
+    folder: RunFolder, before: Signoff | None
+) -> tuple[tuple[Approval, Verified | None], ...]:
+    return () if before is None else verified(folder, before, None)
 
 
 def _kept(folder: RunFolder, before: Signoff | None) -> tuple[bytes, ...]:

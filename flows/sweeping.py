@@ -1,14 +1,11 @@
-"""The sweep: what nobody needs any more is removed on a schedule, as a flow of Prefect."""
+"""The sweep: what nobody needs any more is removed, on a schedule or at a click."""
 
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
-
-from prefect import flow
 
 from flows.clouds.protocol import Site
 from flows.errors import InfrastructureError, StillBilled
@@ -16,16 +13,6 @@ from flows.home import state_folder
 from flows.owned_here import recorder, sweep
 
 _DO: Final = "Look at runoff machines"
-
-
-@flow(name="runoff-sweep", persist_result=False)
-def sweep_flow(stores: tuple[str, ...] = ("runs",)) -> tuple[str, ...]:
-    """Remove what is past its expiry or whose campaign is dead; the ids of what went.
-
-    ``stores`` are the folders in which runs are kept. The flow fails where something would not
-    go, or could not be seen.
-    """
-    return swept(os.environ, map(Path, stores), lambda: dt.datetime.now(dt.UTC))
 
 
 def swept(

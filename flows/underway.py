@@ -13,12 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from catalog.schema import Campaign, Candidate
 from deploy_templates.plan import LaunchPlan
 from flows.budget import Spending
 from flows.budget import times as budget_times
+from flows.calibrate.paper_again import PaperAgain
 from flows.clouds.protocol import Driver, Machine
 from flows.errors import RunoffError, StillBilled
 from flows.heartbeat import Heartbeat
@@ -28,7 +29,8 @@ from flows.launch_plans import Requested
 from flows.launching import Prepared
 from flows.machine.found import FoundMachine
 from flows.machine.ordered import Ordered
-from flows.matrix import above_a_miss, cell_name
+from flows.matrix import above_a_miss, cell_name, with_proof
+from flows.predicting.known import Known
 from flows.preflight import Question
 from flows.progress import Progress
 from flows.store import Store
@@ -40,8 +42,14 @@ from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import PRODUCTION, CandidateFacts, LoadPoint, RunPlan, Visit
 from reports.run.read import read_file
 from reports.run.search_file import SearchFile
+from reports.telemetry.production import FOLDER
+
+if TYPE_CHECKING:
+    from flows.notices import Notices
 
 SEARCH_LAUNCH: Final = -1  # the launch of a search is no replication
+LOOK_LAUNCH: Final = -2  # nor is the one in which clocks are looked at
+QUALITY_LAUNCH: Final = -3  # nor the one in which answers are compared
 _MISSES_TO_PROVE: Final = 2  # launches; one alone may have been unlucky
 _FAILURES_IN_A_ROW: Final = 2
 _CAUTION: Final = 1.5  # a cell may take so much longer than it has before
@@ -60,10 +68,16 @@ class Held:
     facts: SystemFacts | None = None
     found: FoundMachine = field(default_factory=FoundMachine)
     heartbeat: Heartbeat | None = None
+    notices: Notices | None = None
     settings: Settings | None = None
     control: ControlFile | None = None
     summaries: list[Mapping[str, Any]] = field(default_factory=list)
     has_failed: bool = False
+
+    def require_kept(self) -> None:
+        """Return unless its cloud takes it back; else TakenBackError."""
+        if self.notices is not None:
+            self.notices.require_kept()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,14 +101,21 @@ class Surroundings:
 class Asked:
     """What was made of the campaign file beside the plan.
 
-    ``requested`` are the launches by candidate; ``finished`` what is put to each rendered
-    plan; ``question`` what preflight is asked; ``ordered`` what each machine must be.
+    ``paper`` puts the paper vote again once a host was calibrated. ``requested`` are the
+    launches by candidate; ``finished`` what is put to each rendered
+    plan; ``question`` what preflight is asked; ``ordered`` what each machine must be;
+    ``known`` what predictions of each candidate start from. ``file`` is the campaign file,
+    ``vocabulary`` the number of the model's tokens (None: not known).
     """
 
     requested: Mapping[str, Requested]
     finished: Mapping[str, Callable[[LaunchPlan], LaunchPlan]]
     question: Question
     ordered: Mapping[str, Ordered] = field(default_factory=dict)
+    file: Path = Path()
+    vocabulary: int | None = None
+    paper: PaperAgain | None = None
+    known: Mapping[str, Known] = field(default_factory=dict)
 
 
 class Underway:
@@ -123,6 +144,7 @@ class Underway:
         self.failure: RunoffError | None = None  # the one that ended the campaign early
         self.lost: RunoffError | None = None  # why a machine could not be used
         self.still_billed: StillBilled | None = None
+        self.is_whole = False  # a resumed run that is concluded: nothing of it is written
         self.spending = _spending(store, plan)
         self._ledger = threading.Lock()
         self._turns: dict[str, asyncio.Lock] = {}
@@ -132,6 +154,11 @@ class Underway:
                 self._learnt.attempts[_cell_of(entry)].append(str(entry.get("why", "")))
 
     # what is to be done
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """What predictions of each candidate start from."""
+        return self.asked.known
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -162,14 +189,14 @@ class Underway:
         return self.plan.load_point(name)
 
     def points(self, visit: Visit) -> tuple[str, ...]:
-        """A launch's load points: the plan's, then what is to be proven of a search.
+        """A launch's load points: the plan's, and among them what proves a search.
 
         One at production clocks has no others.
         """
-        if any(name.endswith(PRODUCTION) for name in visit.load_points):
+        if is_repetition(visit):
             return visit.load_points
-        proof = (each.name for each in self._proof(visit.candidate))
-        return tuple(dict.fromkeys((*visit.load_points, *proof)))
+        proof = tuple(each.name for each in self._proof(visit.candidate))
+        return with_proof(visit, proof, self.plan.matrix.seed)
 
     def missing(self, visit: Visit) -> tuple[str, ...]:
         """Load points of a launch that are not measured yet, in their order."""
@@ -188,7 +215,12 @@ class Underway:
         """Where a launch leaves its plan, its log and what it showed."""
         if visit.replication == SEARCH_LAUNCH:
             return self.store.folder.path / "search" / visit.candidate / "launch"
-        return self.store.folder.launch(visit.candidate, visit.replication)
+        if visit.replication == LOOK_LAUNCH:
+            return self.store.folder.path / "clocks" / visit.candidate / "launch"
+        if visit.replication == QUALITY_LAUNCH:
+            return self.store.folder.path / "quality" / visit.candidate / "launch"
+        folder = self.store.folder.launch(visit.candidate, visit.replication)
+        return folder / FOLDER if is_repetition(visit) else folder
 
     def is_given_up(self, candidate: str) -> bool:
         """Whether nothing more of a candidate is measured."""
@@ -271,6 +303,11 @@ class Underway:
             replication=visit.replication,
             why=why,
         )
+
+    def require_kept(self, host: str) -> None:
+        """Return unless a machine's cloud takes it back; else TakenBackError."""
+        if host in self.held:
+            self.held[host].require_kept()
 
     # time and money
 
@@ -366,6 +403,11 @@ class _Learnt:
     came_up: set[str] = field(default_factory=set)
     given_up: dict[str, str] = field(default_factory=dict)
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+def is_repetition(visit: Visit) -> bool:
+    """Whether a launch only repeats the winner's decision cell at the clocks of production."""
+    return any(name.endswith(PRODUCTION) for name in visit.load_points)
 
 
 def _cell_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:

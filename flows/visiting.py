@@ -16,14 +16,19 @@ from flows.measuring.process import MeasuringProcess
 from flows.placement_cpus import CpuPlacement
 from flows.placing import LOCAL, load_host, placement
 from flows.provision import what_became
-from flows.remote.lost import HostLostError
+from flows.remote.lost import HostLostError, TakenBackError
 from flows.sampling import sampling_of
 from flows.serving import Serving, service_endpoints
-from flows.underway import SEARCH_LAUNCH, Underway
+from flows.underway import LOOK_LAUNCH, QUALITY_LAUNCH, SEARCH_LAUNCH, Underway, is_repetition
 from reports.run.plan_file import Visit
 
 _LOG: Final = "measuring.log"
 _LOST: Final = "host lost"
+_BESIDE: Final = {  # no replications
+    SEARCH_LAUNCH: "search",
+    LOOK_LAUNCH: "clocks",
+    QUALITY_LAUNCH: "quality",
+}
 
 
 def todo(work: Underway, visit: Visit) -> tuple[tuple[int, str], ...]:
@@ -54,12 +59,15 @@ def afford(work: Underway, visit: Visit, point: str | None) -> None:
 
 def lose(work: Underway, visit: Visit, error: RunoffError) -> None:
     """Say of the cells that a failed launch leaves unmeasured that they are lost."""
-    what = "failed launch" if isinstance(error, LaunchError) else "not measured"
+    is_launch = isinstance(error, LaunchError) and not _is_lost(error)
+    what = "failed launch" if is_launch else "not measured"
     work.progress.state(visit.candidate, f"{what}: {error}")
-    missing = () if visit.replication == SEARCH_LAUNCH else work.missing(visit)
+    missing = () if visit.replication in _BESIDE else work.missing(visit)
     for point in missing:
         _skip(work, visit, point, f"{what}: {error.seen}")
-    if isinstance(error, HostLostError) or getattr(error, "kind", None) == _LOST:
+    if isinstance(error, TakenBackError):
+        work.lose_host(visit.host, error)
+    elif _is_lost(error):
         fate = what_became(work, visit.host)
         seen = f"{error.seen}; its cloud says {fate}" if fate else error.seen
         work.lose_host(visit.host, InfrastructureError(f"host {visit.host!r}", seen, error.do))
@@ -75,18 +83,22 @@ def serve(work: Underway, visit: Visit) -> Serving:
     """
     number = set_aside(work.launch_folder(visit))
     attempt = f".{number + 1}" if number else ""
-    launch = f"{visit.candidate}-{_number(visit)}{attempt}"
+    again = "-production" if is_repetition(visit) else ""
+    launch = f"{visit.candidate}-{_number(visit)}{again}{attempt}"
     if work.facts(visit.candidate).kind == "endpoint":
         return _service(work, visit, launch)
+    work.require_kept(visit.host)
     work.record("launching", **_who(visit), launch=launch)
     work.progress.state(visit.candidate, f"launch {_number(visit)} starts")
     since_s = began(machine_of(work, visit.host))
     try:
         return _server(work, visit, launch, since_s)
     except RunoffError as error:
-        work.record("launch-failed", **_who(visit), launch=launch, why=error.seen)
-        _explain(work, visit, launch, error, since_s)
-        work.learn_launch(visit.candidate, error)
+        if _is_of_machine(error):
+            why = f"interrupted: {error.seen}"
+            work.record("launch-failed", **_who(visit), launch=launch, why=why)
+            raise
+        _failed(work, visit, launch, error, since_s)
         raise
     except Interrupted as why:
         work.record("launch-failed", **_who(visit), launch=launch, why=f"interrupted: {why}")
@@ -102,12 +114,8 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
     if running is None:
         return
     stopped = running.stop()
-    if death is not None:
-        work.record(
-            "launch-failed", **_who(visit), launch=serving.launch, died=True, why=death.seen
-        )
-        _explain(work, visit, serving.launch, death, serving.since_s)
-        work.learn_launch(visit.candidate, death)
+    if death is not None and not _is_lost(death):
+        _failed(work, visit, serving.launch, death, serving.since_s, died=True)
     work.record(
         "stopped",
         **_who(visit),
@@ -115,6 +123,23 @@ def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | No
         signals=list(stopped.signals),
         exit_code=stopped.exit_code,
     )
+
+
+def _failed(
+    work: Underway,
+    visit: Visit,
+    launch: str,
+    error: RunoffError,
+    since_s: float | None,
+    **more: bool,
+) -> None:
+    """Write a failed launch down, and count it unless it was only for the clocks' sake."""
+    if is_repetition(visit):
+        more["production"] = True
+    work.record("launch-failed", **_who(visit), launch=launch, why=error.seen, **more)
+    _explain(work, visit, launch, error, since_s)
+    if not is_repetition(visit) and visit.replication != LOOK_LAUNCH:
+        work.learn_launch(visit.candidate, error)
 
 
 def _explain(
@@ -131,6 +156,7 @@ def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) ->
 
         def told(progress: StartProgress) -> None:
             work.interruption.check()
+            work.require_kept(visit.host)
             work.progress.detail(
                 visit.candidate, f"{progress.stage}, {progress.elapsed_s:.0f} s"
             )
@@ -161,6 +187,7 @@ def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) ->
         place=way.place,
         sampling=sampling_of(work, visit, plan, cpus, way.clock),
         since_s=since_s,
+        require_kept=work.held[visit.host].require_kept,
     )
 
 
@@ -197,6 +224,16 @@ def _given_up(measurer: MeasuringProcess) -> Iterator[MeasuringProcess]:
         raise
 
 
+def _is_lost(error: RunoffError) -> bool:
+    """Whether the machine does not answer any more."""
+    return isinstance(error, HostLostError) or getattr(error, "kind", None) == _LOST
+
+
+def _is_of_machine(error: RunoffError) -> bool:
+    """Whether the machine has ended, which says nothing of the candidate on it."""
+    return isinstance(error, TakenBackError) or _is_lost(error)
+
+
 def _skip(work: Underway, visit: Visit, point: str, why: str) -> None:
     work.record(
         "skipped",
@@ -209,9 +246,9 @@ def _skip(work: Underway, visit: Visit, point: str, why: str) -> None:
 
 
 def _number(visit: Visit) -> str:
-    return "search" if visit.replication == SEARCH_LAUNCH else str(visit.replication)
+    return _BESIDE.get(visit.replication, str(visit.replication))
 
 
 def _who(visit: Visit) -> dict[str, str | int | None]:
-    number = None if visit.replication == SEARCH_LAUNCH else visit.replication
+    number = None if visit.replication in _BESIDE else visit.replication
     return {"candidate": visit.candidate, "replication": number, "host": visit.host}

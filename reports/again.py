@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any, Final
 
-from reports.checks import Evidence, checks_of
-from reports.conclude import Conclusion
-from reports.decide import decide
+from pydantic import BaseModel
+
+from reports.conclusion import concluded
 from reports.errors import ReportsError
 from reports.gathered import gathered
+from reports.prediction import predictions_of, score_of, scored
+from reports.reevaluate.whole import reevaluation_of
 from reports.render import made_pages
 from reports.run import layout
 from reports.run.plan_file import METHOD_VERSION
@@ -36,26 +38,30 @@ def concluded_again(run: Run) -> tuple[Difference, ...] | str:
     version = run.decision.method_version
     if version != METHOD_VERSION:
         return f"decided by version {version} of the method; this runoff has {METHOD_VERSION}"
-    made = _concluded(run, concluded_at(run))
-    pairs = {
+    files = gathered(run)
+    made = concluded(files, summary_of(run, files), concluded_at(run))
+    pairs: dict[str, tuple[BaseModel | None, BaseModel | None]] = {
         layout.SUMMARY: (run.summary, made.summary),
         layout.CHECKS: (run.checks, made.checks),
         layout.DECISION: (run.decision, made.decision),
+        layout.PREDICTION_SCORE: (
+            score_of(run.folder),
+            scored(predictions_of(run.folder), made.summary),
+        ),
+        layout.REEVALUATION: (
+            run.reevaluation,
+            reevaluation_of(run, made.summary, made.checks, made.decision, concluded_at(run)),
+        ),
     }
     return tuple(
         Difference(of=name, seen=f"{place} is not what the evidence gives")
         for name, (there, again) in pairs.items()
-        if (place := _first(json.loads(file_text(there)), json.loads(file_text(again))))
+        if (place := _first(_plain(there), _plain(again)))
     )
 
 
-def _concluded(run: Run, now: dt.datetime) -> Conclusion:
-    files = gathered(run)
-    summary = summary_of(run, files)
-    checks = checks_of(Evidence(files=files, summary=summary, today=now.date()))
-    return Conclusion(
-        summary=summary, checks=checks, decision=decide(run.plan, summary, checks, now)
-    )
+def _plain(file: BaseModel | None) -> Any:
+    return None if file is None else json.loads(file_text(file))
 
 
 def concluded_at(run: Run) -> dt.datetime:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from reports import verify_bundle
-from reports.errors import ReportsError
+from reports.errors import ReportsError, unwritten
 from reports.manifest import verify
 from reports.run import layout
 from reports.run.layout import RunFolder
@@ -55,9 +55,7 @@ def write_bundle(folder: RunFolder, target: Path) -> int:
         pack(members, aside)
         aside.replace(target)
     except OSError as error:
-        raise ReportsError(
-            str(target), f"cannot be written: {error.strerror}", "Choose another place"
-        ) from error
+        raise unwritten(target, error) from error
     finally:
         aside.unlink(missing_ok=True)
     return len(members)

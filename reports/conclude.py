@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from reports.checks import Evidence, checks_of
-from reports.decide import decide
+from reports.conclusion import Conclusion, concluded
 from reports.gathered import gathered
+from reports.prediction import predictions_of, scored
+from reports.reevaluate.whole import reevaluation_of
 from reports.run import layout
-from reports.run.checks_file import Checks
-from reports.run.decision_file import Decision
 from reports.run.layout import RunFolder
 from reports.run.read import file_text, read_run
-from reports.run.summary_file import Summary
 from reports.run.write import write_whole
 from reports.summary import summary_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conclusion:
-    """What was measured, what the checks found, and what was decided."""
-
-    summary: Summary
-    checks: Checks
-    decision: Decision
-
-
 def conclude(folder: RunFolder, *, now: dt.datetime) -> Conclusion:
     """Summarise, check and decide a run, and write the three files into it.
+
+    One that re-evaluates another gets the answer to that beside them, one with predictions
+    how far they were off.
 
     Only evidence is read, so that concluding again gives the same files.
 
@@ -41,16 +32,21 @@ def conclude(folder: RunFolder, *, now: dt.datetime) -> Conclusion:
     """
     run = read_run(folder.path)
     files = gathered(run)
-    summary = summary_of(run, files)
-    checks = checks_of(Evidence(files=files, summary=summary, today=now.date()))
-    decision = decide(run.plan, summary, checks, now)
+    found = concluded(files, summary_of(run, files), now)
     for name, part in (
-        (layout.SUMMARY, summary),
-        (layout.CHECKS, checks),
-        (layout.DECISION, decision),
+        (layout.SUMMARY, found.summary),
+        (layout.CHECKS, found.checks),
+        (layout.DECISION, found.decision),
     ):
         _write(folder, name, part)
-    return Conclusion(summary=summary, checks=checks, decision=decision)
+    score = scored(predictions_of(folder), found.summary)
+    if score is not None:
+        _write(folder, layout.PREDICTION_SCORE, score)
+    if run.baseline is not None:
+        answer = reevaluation_of(run, found.summary, found.checks, found.decision, now)
+        if answer is not None:
+            _write(folder, layout.REEVALUATION, answer)
+    return found
 
 
 def _write(folder: RunFolder, name: str, part: BaseModel) -> None:

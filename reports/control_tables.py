@@ -28,7 +28,7 @@ def telemetry_table(report: Report) -> Table | None:
         for cell in found.cells
         if cell.load_point == report.decision_point(found.name)
         for each in cell.replications
-        for row in _devices(f"{found.name}, launch {each.replication + 1}", each.telemetry)
+        for row in _devices(f"{found.name}, launch {each.replication}", each.telemetry)
     ]
     titles = ("Launch", "Device", "Graphics clock", "At the locked clock", "Power", "Hottest")
     more = ("Energy per output token", "Held back by")

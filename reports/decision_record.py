@@ -7,6 +7,7 @@ from typing import Any
 
 from reports.contract_words import arrivals_line, limits_line, workload_lines
 from reports.html import markdown_page
+from reports.metric_names import statistic_name
 from reports.number_words import number_phrase
 from reports.run.decision_file import Decision, Ranked
 from reports.run.plan_file import RunPlan
@@ -35,13 +36,13 @@ def decision_record(
         "arrivals": arrivals_line(plan.matrix),
         "limits": limits_line(plan.contract),
         "sentence": decision.sentence,
-        "because": (*decision.because, *_gap(decision)),
+        "because": (*map(statistic_name, decision.because), *_gap(decision)),
         "rows": tuple(
             {
                 "name": each.name,
                 "standing": _standing(each, decision),
                 "cost": number_phrase(each.usd_per_1m),
-                "why": each.why,
+                "why": statistic_name(each.why),
             }
             for each in decision.ranking
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from catalog.quantity import Quantity
+from catalog.quantity import Basis, Quantity
 from catalog.verdict import GateResult, Verdict
 
 PAGE = "docs/lesson-errata.md"
@@ -44,6 +44,6 @@ def _reads_marketed_bytes(gate: GateResult) -> bool:
 def _is_near_peak(gate: GateResult) -> bool:
     figures: dict[str, Quantity] = {entry.name: entry.quantity for entry in gate.inputs}
     achieved, peak = figures.get("achieved_compute"), figures.get("peak_compute")
-    if achieved is None or peak is None:
+    if achieved is None or peak is None or achieved.basis is Basis.MEASUREMENT:
         return False
     return achieved.value > _NEAR_PEAK * peak.value

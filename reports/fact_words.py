@@ -26,7 +26,8 @@ def fact_lines(candidates: Sequence[Verdict]) -> tuple[str, ...]:
         for c in candidates
         if (found := unverified(c))
     ]
-    return _grouped([*notes, *doubtful], len(candidates))
+    everyone = "every candidate: " if len(candidates) > 1 else ""
+    return _grouped([*notes, *doubtful], len(candidates), everyone)
 
 
 def unverified(verdict: Verdict) -> tuple[str, ...]:
@@ -40,13 +41,16 @@ def unverified(verdict: Verdict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _grouped(lines: Iterable[tuple[str, str]], everyone: int) -> tuple[str, ...]:
-    """Each line once, with the candidates it speaks of unless it speaks of all."""
+def _grouped(
+    lines: Iterable[tuple[str, str]], count: int, everyone: str = ""
+) -> tuple[str, ...]:
+    """Each line once, behind the candidates it speaks of; ``everyone`` stands for all."""
     whose: dict[str, list[str]] = {}
     for name, line in lines:
         who = whose.setdefault(line, [])
         if name not in who:
             who.append(name)
     return tuple(
-        line if len(who) == everyone else f"{names(who)}: {line}" for line, who in whose.items()
+        f"{everyone}{line}" if len(who) == count else f"{names(who)}: {line}"
+        for line, who in whose.items()
     )

@@ -14,7 +14,7 @@ from catalog.screen import Screen
 from catalog.verdict import GateResult, Status, Verdict, shown
 from reports.paper_tables import WORDS
 from reports.phrases import lesson_figures, names, percent, plain
-from reports.words import choice, elimination, load_points, not_passed
+from reports.words import choice, elimination, load_points, not_passed, rates_word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _why_measure(screen: Screen, chosen: Verdict) -> Iterator[str]:
         left = step.limit.value - (step.assumption or step.bound).value
         yield (
             f"All of that must fit into the {significant(max(left, 0))} ms per token that "
-            f"{chosen.name} has left by the assumed rates."
+            f"{chosen.name} has left by the {rates_word(chosen)} rates."
         )
     if prefill.limit is not None and prefill.bound is not None:
         each = (prefill.assumption or prefill.bound).value

@@ -16,6 +16,7 @@ from reports.run.host_file import HostFile
 from reports.run.layout import RunFolder
 from reports.run.plan_file import RunPlan
 from reports.run.read import Measured, Run
+from reports.telemetry.production import FOLDER
 
 Ledger = tuple[Mapping[str, Any], ...]
 _EARLIER: Final = "earlier-"  # what a launch left that another of its replication followed
@@ -56,12 +57,14 @@ class Replication:
 class Launch:
     """One launch of a candidate as its own record has it; several per replication: replicas.
 
-    An ``is_earlier`` one was followed by another of the same replication.
+    An ``is_earlier`` one was followed by another of the same replication; one that
+    ``is_production`` repeated it at the clocks of production.
     """
 
     candidate: str
     replication: int
     is_earlier: bool = False
+    is_production: bool = False
     document: Mapping[str, Any]
 
 
@@ -113,12 +116,20 @@ def gathered(run: Run) -> Gathered:
         launches=_launches(run.folder),
         hosts=run.hosts,
         ledger=run.ledger,
-        quality={
-            path.stem: _object(path)
-            for path in sorted((run.folder.path / "quality").glob("*.json"))
-        },
+        quality=_quality(run),
         campaign_sha256=_sha256(campaign) if campaign.is_file() else None,
     )
+
+
+def _quality(run: Run) -> Mapping[str, Mapping[str, Any]]:
+    """The quality records, judged again from what was answered."""
+    paths = sorted((run.folder.path / "quality").glob("*.json"))
+    if not paths:
+        return {}
+    from reports.quality.again import judged_again  # noqa: PLC0415 - statistics take a second
+
+    asked = run.plan.contract.quality
+    return {path.stem: judged_again(path, asked) for path in paths}
 
 
 def _replication(run: str, measured: Measured) -> Replication:
@@ -169,6 +180,7 @@ def _launches(folder: RunFolder) -> tuple[Launch, ...]:
             is_earlier=any(
                 part.startswith(_EARLIER) for part in path.relative_to(root).parts[2:-1]
             ),
+            is_production=FOLDER in path.relative_to(root).parts[2:-1],
             document=_object(path),
         )
         for path in sorted(root.glob("*/*/**/launch.json"))

@@ -34,8 +34,8 @@ class Case:
 
 
 def cases(report: Report) -> tuple[Case, ...]:
-    """Every clause of every candidate, then every evidence check."""
-    return (*_clauses(report), *_checks(report))
+    """The re-evaluation, every clause of every candidate, then every evidence check."""
+    return (*_reevaluation(report), *_clauses(report), *_checks(report))
 
 
 def junit_xml(report: Report) -> str:
@@ -51,6 +51,22 @@ def junit_xml(report: Report) -> str:
             _add(element, case)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
+
+
+def _reevaluation(report: Report) -> Iterator[Case]:
+    """Whether the baseline's decision stands; what is not shown is skipped."""
+    answer = report.reevaluation
+    if answer is not None:
+        outcome: Literal["pass", "failure", "skipped"] = "failure"
+        if answer.answer in ("still valid", "inconclusive"):
+            outcome = "pass" if answer.answer == "still valid" else "skipped"
+        yield Case(
+            suite=_RUN,
+            group="reevaluation",
+            name=f"reevaluation of {answer.baseline}",
+            outcome=outcome,
+            text=answer.sentence,
+        )
 
 
 def _clauses(report: Report) -> Iterator[Case]:

@@ -6,10 +6,6 @@ import re
 from typing import Final
 
 _NAMES: Final = {
-    "ttft_p95_ms": "TTFT p95",
-    "tpot_p95_ms": "TPOT p95",
-    "itl_p95_ms": "ITL p95",
-    "e2e_p95_ms": "E2E p95",
     "usd_per_1m": "$ per 1M compliant tokens",
     "usd_per_1m_compliant": "$ per 1M compliant tokens",
     "usd_per_1m_output": "$ per 1M output tokens",
@@ -22,6 +18,7 @@ _NAMES: Final = {
 }
 
 
+_PERCENTILE: Final = re.compile(r"(ttft|tpot|itl|e2e)_(p[\d.]+)_ms")
 _STATISTICS: Final = {"tpot": "TPOT", "p95_gap": "p95 gap", "max_gap": "largest gap"}
 _STATISTIC: Final = re.compile(r"\b(?:tpot|p95_gap|max_gap)\b")
 
@@ -33,4 +30,7 @@ def statistic_name(statistic: str) -> str:
 
 def metric_name(metric: str) -> str:
     """``TTFT p95`` for ``ttft_p95_ms``; one that is not known, without its underscores."""
+    found = _PERCENTILE.fullmatch(metric)
+    if found is not None:
+        return f"{found[1].upper()} {found[2]}"
     return _NAMES.get(metric, metric.replace("_", " "))

@@ -12,6 +12,7 @@ from catalog.quantity import Quantity
 from catalog.schema import Device
 from catalog.screen import Screen
 from catalog.verdict import Status, Verdict
+from reports.calibration_tables import STAYS_ASSUMPTION, side_by_side
 from reports.fact_words import fact_lines, open_lines
 from reports.four_questions import four_answers, why_measure
 from reports.html import html_page, markdown_page
@@ -117,6 +118,8 @@ def _context(paper: Paper) -> dict[str, object]:
         "open_lines": open_lines(shown),
         "why_measure": why_measure(screen),
         "facts": sorted(set(_facts(shown))),
+        "stays_assumption": STAYS_ASSUMPTION,
+        "calibrated": side_by_side(part),
         "fact_notes": fact_lines(shown),
         "entries": _entries(paper),
     }

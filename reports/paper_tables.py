@@ -58,14 +58,21 @@ def gate_table(screen: Screen) -> Table:
 
 
 def gate_matrix(lines: Sequence[Line]) -> Table:
-    """One row per line, one column per gate: status and margin."""
-    gates = [gate.gate for gate in lines[0].first.gates] if lines else []
+    """One row per line, one column per gate that any is asked: status and margin."""
+    named = [gate.gate for gate in lines[0].first.gates] if lines else []
+    gates = [name for name in named if any(_is_asked(line, name) for line in lines)]
+    unasked = [gate_name(name) for name in named if name not in gates]
     columns = (Column(title="candidate"), *(Column(title=gate_name(gate)) for gate in gates))
     rows = tuple(
         (Cell(text=line.name), *(_margin_cell(line.first.gate(gate)) for gate in gates))
         for line in lines
     )
-    return Table(title="Gates", columns=columns, rows=rows)
+    title = f"Gates (not asked: {', '.join(unasked)})" if unasked else "Gates"
+    return Table(title=title, columns=columns, rows=rows)
+
+
+def _is_asked(line: Line, gate: str) -> bool:
+    return line.first.gate(gate).status is not Status.NOT_APPLICABLE
 
 
 def gate_cell(gate: GateResult) -> Cell:

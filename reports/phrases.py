@@ -26,7 +26,8 @@ TAGS = {
     Basis.SIMULATION: "sim",
 }
 LEGEND = (
-    "Basis: s specification, b bound (proof), a assumption (OPEN); only a bound rejects. "
+    "Basis: s specification, b bound (proof), a assumption (OPEN), m measurement; only a bound "
+    "rejects. "
     "Margin: share of the limit that is left. –: the contract does not ask this."
 )
 _NAMED_CHARACTERS = 60
@@ -41,6 +42,11 @@ _LESSON = {
 _TRAILING_ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
 _MONEY = re.compile(r"[A-Z]{3}(/|\Z)")
 _LATENCY = {"s": 1e3, "ms": 1.0}
+
+
+def per_second(rate: str) -> str:
+    """``request/s`` behind a rate of exactly one, else ``requests/s``."""
+    return "request/s" if rate == "1" else "requests/s"
 
 
 def gate_title(gate: str) -> str:

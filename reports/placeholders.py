@@ -13,7 +13,9 @@ _FORMS: Final = """
 """
 _GRAMMAR: Final = "your the a an my full first last and of i here this is to be"
 _HOLLOW: Final = frozenset(f"{_FORMS} {_GRAMMAR}".split())
-_GAP = re.compile(r"<[^>]*>|\{[^}]*\}|\[[^\]]*\]|\$\w+")
+_GAP = re.compile(  # an address in brackets is none
+    r"<(?![^\s<>@]+@[^\s<>@]+>)[^>]*>|\{[^}]*\}|\[[^\]]*\]|\$\w+"
+)
 _WORD = re.compile(r"[^\W\d_](?:[\w'’./-]*[^\W_])?")
 
 

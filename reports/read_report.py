@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.calibration.file import CalibrationFile, read_calibration
+from catalog.errors import CatalogError
 from reports.errors import ReportsError
+from reports.history.facts import RunFacts
+from reports.history.read import concluded_facts
+from reports.prediction import predictions_of, score_of
 from reports.report import LaunchKey, Report
 from reports.run import layout
 from reports.run.layout import RunFolder
@@ -29,6 +34,7 @@ def read_report(folder: RunFolder, manifest: str) -> Report:
         For a folder that holds no concluded run, or a file that cannot be read.
     """
     run = read_run(folder.path)
+    again = read_screen(folder.file(layout.GATES_CALIBRATED))
     return Report(
         plan=run.plan,
         summary=run.summary,
@@ -38,12 +44,44 @@ def read_report(folder: RunFolder, manifest: str) -> Report:
         hosts=run.hosts,
         controls=run.controls,
         searches=dict(run.searches),
-        screen=read_screen(folder.file(layout.GATES)),
+        predictions=predictions_of(folder),
+        prediction_score=score_of(folder),
+        screen=again or read_screen(folder.file(layout.GATES)),
+        screen_before=read_screen(folder.file(layout.GATES)) if again is not None else None,
+        calibrations=tuple(_calibrations(folder)),
         launches=dict(_launches(folder)),
         thin=dict(_thin(run)),
         signoff=_signoff(folder.file(layout.SIGNOFF)),
         files=_files(folder.file(layout.MANIFEST)),
+        baseline=run.baseline,
+        reevaluation=run.reevaluation,
+        history=_history(run),
     )
+
+
+def _history(run: Run) -> tuple[RunFacts, ...]:
+    if run.history is None:
+        return ()
+    plan = run.plan
+    now = concluded_facts(run.folder.path, plan.run, plan, run.summary, run.decision)
+    return (*run.history.runs, now)
+
+
+def _calibrations(folder: RunFolder) -> Iterator[CalibrationFile]:
+    """Of each host that was calibrated; hosts of one machine share theirs."""
+    seen = set()
+    for path in sorted((folder.path / "hosts").glob(f"*/{layout.CALIBRATION}")):
+        file = _calibration(path)
+        if file.fingerprint not in seen:
+            seen.add(file.fingerprint)
+            yield file
+
+
+def _calibration(path: Path) -> CalibrationFile:
+    try:
+        return read_calibration(path)
+    except CatalogError as error:
+        raise ReportsError(error.where, error.seen, "Restore the file") from error
 
 
 def _launches(folder: RunFolder) -> Iterator[tuple[LaunchKey, Mapping[str, Any]]]:

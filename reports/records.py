@@ -31,7 +31,7 @@ from reports.columns import (
     Texts,
     offsets_of,
 )
-from reports.errors import RecordsError
+from reports.errors import RecordsError, unwritten
 
 FORMAT: Final = 1
 
@@ -89,9 +89,7 @@ def write_records(path: Path, records: Records) -> None:
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
-        raise RecordsError(
-            str(path), f"cannot be written: {error.strerror}", "Choose another place."
-        ) from error
+        raise unwritten(path, error, RecordsError) from error
     finally:
         aside.unlink(missing_ok=True)
 

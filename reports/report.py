@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from catalog.calibration.file import CalibrationFile
 from catalog.screen import Screen
+from reports.history.facts import RunFacts
+from reports.run.baseline_file import Baseline
 from reports.run.checks_file import Checks
 from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision, Ranked, Stamp
 from reports.run.host_file import HostFile
 from reports.run.plan_file import CandidateFacts, RunPlan
+from reports.run.prediction_file import PredictionFile
+from reports.run.prediction_score_file import PredictionScore
+from reports.run.reevaluation_file import Reevaluation
 from reports.run.search_file import SearchFile
 from reports.run.signoff_file import Signoff
 from reports.run.summary_file import CandidateSummary, CellSummary, Summary
@@ -24,10 +30,14 @@ LaunchKey = tuple[str, int]  # candidate, replication
 class Report:
     """One run. The same values give the same bytes of every page.
 
-    ``screen`` is the paper vote (None where the run has none), ``launches`` what each launch
+    ``screen`` is the paper vote (None where the run has none), with what ``calibrations`` have
+    measured; ``screen_before`` the one that the plan was made by, where it was put again;
+    ``launches`` what each launch
     has shown, ``thin`` the decision cells' requests with a few columns each, ``signoff`` the
     approval where there is one, ``manifest`` the SHA-256 of the manifest, ``files`` that of
-    each file which it lists.
+    each file which it lists. ``reevaluation`` is the answer of a run that re-evaluates
+    another, ``baseline`` what that one was; ``history`` are comparable runs, oldest first,
+    this one the last (none where there were none before it).
     """
 
     plan: RunPlan
@@ -38,11 +48,18 @@ class Report:
     hosts: tuple[HostFile, ...] = ()
     controls: tuple[ControlFile, ...] = ()
     searches: Mapping[str, SearchFile] = field(default_factory=dict)
+    predictions: tuple[PredictionFile, ...] = ()
+    prediction_score: PredictionScore | None = None
     screen: Screen | None = None
+    screen_before: Screen | None = None
+    calibrations: tuple[CalibrationFile, ...] = ()
     launches: Mapping[LaunchKey, Mapping[str, Any]] = field(default_factory=dict)
     thin: Mapping[LaunchKey, Thin] = field(default_factory=dict)
     signoff: Signoff | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    baseline: Baseline | None = None
+    reevaluation: Reevaluation | None = None
+    history: tuple[RunFacts, ...] = ()
 
     @property
     def stamp(self) -> Stamp:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from catalog.gate_result import Figures, GateResult, Input, Status
+from catalog.placement import Replaced
 from catalog.quantity import Basis, Quantity
 from catalog.screen import ContractSummary, Screen
 from catalog.verdict import Rank, Verdict
 from reports.errors import ReportsError
 
 _QUANTITIES = ("price", "best_cost")
-_BUILT = ("verdict", "ranks", "notes", "gates")
+_BUILT = ("verdict", "ranks", "notes", "gates", "calibrated")
 
 
 def read_screen(path: Path) -> Screen | None:
@@ -65,6 +66,14 @@ def _verdict(plain: Mapping[str, Any]) -> Verdict:
         ranks=tuple(Rank(rank) for rank in plain["ranks"]),
         notes=tuple(plain["notes"]),
         gates=tuple(_gate(gate) for gate in plain["gates"]),
+        calibrated=tuple(
+            Replaced(
+                name=each["name"],
+                assumption=_quantity(each["assumption"]),
+                measurement=_some(each["measurement"]),
+            )
+            for each in plain.get("calibrated") or ()
+        ),
     )
 
 

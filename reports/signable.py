@@ -17,7 +17,7 @@ from reports.errors import ReportsError
 from reports.manifest import Finding
 from reports.run import layout
 from reports.run.cell_file import CellFile
-from reports.run.checks_file import Check, Checks
+from reports.run.checks_file import Checks
 from reports.run.decision_file import Decision
 from reports.run.plan_file import CandidateFacts, ContractFacts, RunPlan
 from reports.run.read import Run
@@ -56,12 +56,16 @@ def signable_winner(decision: Decision) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """One reason against a signoff, and what to do; ``check`` is the one that it is of."""
+    """One reason against a signoff, and what to do.
+
+    ``check`` is the one that it is of, ``observed`` what that check saw, without its words.
+    """
 
     rule: str
     seen: str
     do: str
     check: str | None = None
+    observed: str | None = None
 
 
 def evidence_of(run: Run) -> Evidence:
@@ -89,7 +93,7 @@ def refusals(
     """Every reason against signing the run on that day under those waivers."""
     found = [refusal for rule in _RULES for refusal in rule(evidence)]
     found += _price(evidence, today)
-    found += _checks(evidence.checks.checks, waivers)
+    found += _checks(evidence, waivers)
     return tuple(dict.fromkeys(found))
 
 
@@ -259,10 +263,10 @@ def _price(evidence: Evidence, today: dt.date) -> Iterator[Refusal]:
             )
 
 
-def _checks(checks: Sequence[Check], waivers: Sequence[Waiver]) -> Iterator[Refusal]:
-    for check in checks:
-        is_open = check.verdict == "fail" or (check.decisive and check.verdict == "unknown")
-        if not is_open:
+def _checks(evidence: Evidence, waivers: Sequence[Waiver]) -> Iterator[Refusal]:
+    winner = evidence.winner
+    for check in evidence.checks.checks:
+        if not check.stands_against(None if winner is None else winner.name):
             continue
         seen = (
             f"{check.name}: {check.requirement}: {check.observed}, needed {check.needed} "
@@ -274,7 +278,7 @@ def _checks(checks: Sequence[Check], waivers: Sequence[Waiver]) -> Iterator[Refu
             continue
         else:
             do = f"Measure again, or accept it with --waive '{check.name}:REASON'"
-        yield Refusal(rule="check", seen=seen, do=do, check=check.name)
+        yield Refusal(rule="check", seen=seen, do=do, check=check.name, observed=check.observed)
 
 
 _RULES: Final[tuple[Callable[[Evidence], Iterator[Refusal]], ...]] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from catalog.quantity import Basis, Quantity, significant
+from catalog.quantity import Quantity, significant
 from catalog.schema import Device
 from catalog.screen import Screen
 from catalog.verdict import GateResult, Status, Verdict, shown
@@ -95,6 +95,8 @@ def table_one(screen: Screen, devices: Mapping[str, Device]) -> tuple[Row, ...]:
         Subject(verdict=c, device=devices.get(c.device or "")) for c in screen.candidates
     ]
     contract = screen.contract
+    is_measured = any(each.calibrated for each in screen.candidates)
+    achieved = "Achieved {}, assumed or measured" if is_measured else "Assumed achieved {}"
     itl = plain(contract.itl) if contract.itl else "none"
     ttft = plain(contract.ttft) if contract.ttft else "none"
     rows = (
@@ -103,8 +105,8 @@ def table_one(screen: Screen, devices: Mapping[str, Device]) -> tuple[Row, ...]:
         _row(subjects, "Usable memory per device", SPECIFICATION, _usable),
         _row(subjects, "Peak memory bandwidth", SPECIFICATION, _peak_bandwidth),
         _row(subjects, "Peak dense compute, maximum clock", SPECIFICATION, _peak_compute),
-        _row(subjects, "Assumed achieved bandwidth", ASSUMPTION, _achieved_bandwidth),
-        _row(subjects, "Assumed achieved compute", ASSUMPTION, _achieved_compute),
+        _row(subjects, achieved.format("bandwidth"), ASSUMPTION, _achieved_bandwidth),
+        _row(subjects, achieved.format("compute"), ASSUMPTION, _achieved_compute),
         _row(subjects, "Interconnect", SPECIFICATION, _interconnect),
         _row(subjects, f"Memory floor{_streams(screen)}", BOUND, _memory_floor),
         _row(subjects, "Data moved per step", BOUND, _data_moved),
@@ -258,7 +260,7 @@ def _share_of(achieved: Quantity | None, peak: Quantity | None) -> Pair:
     if achieved is None:
         return Pair(ours=NONE)
     share = f", {significant(achieved.value / peak.value * 100, 2)}% of peak" if peak else ""
-    return Pair(ours=f"{plain(achieved)}{share} {TAGS[Basis.ASSUMPTION]}")
+    return Pair(ours=f"{plain(achieved)}{share} {TAGS[achieved.basis]}")
 
 
 def _streams(screen: Screen) -> str:

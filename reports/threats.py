@@ -11,7 +11,13 @@ from reports.run.plan_file import CandidateFacts
 
 def threats(report: Report) -> tuple[str, ...]:
     """Every threat once, the gravest kind first."""
-    lines = (*_kind_of_run(report), *_design(report), *_candidates(report), *_stated(report))
+    lines = (
+        *_kind_of_run(report),
+        *_design(report),
+        *_candidates(report),
+        *_disturbed(report),
+        *_stated(report),
+    )
     return tuple(dict.fromkeys(lines))
 
 
@@ -59,6 +65,7 @@ def _candidates(report: Report) -> Iterator[str]:
     for each in report.plan.candidates:
         if each.measured:
             yield from _candidate(each)
+            yield from _precision(report, each)
             for reason in _unsignable(report, each.name):
                 yield f"{each.name}: {reason}."
 
@@ -75,13 +82,33 @@ def _candidate(facts: CandidateFacts) -> Iterator[str]:
         yield f"{name} speculates: acceptance depends on the text, which was synthetic."
     if facts.price is not None and facts.price.stale:
         yield f"{name}: its price is older than 90 days."
+
+
+def _precision(report: Report, facts: CandidateFacts) -> Iterator[str]:
+    measured = report.measured(facts.name)
+    quality = None if measured is None else measured.quality
     if facts.parity != "contract":
-        yield f"{name} runs at another precision than the contract's: {facts.parity}."
+        is_proven = quality is not None and quality.get("verdict") == "holds"
+        what = "its quality was proven" if is_proven else facts.parity
+        yield f"{facts.name} runs at another precision than the contract's: {what}."
+    if quality is not None and quality.get("is_dummy"):
+        yield (
+            f"{facts.name}: answers were compared on made-up weights, which shows how its "
+            "arithmetic differs and nothing of what it knows."
+        )
 
 
 def _unsignable(report: Report, name: str) -> tuple[str, ...]:
     ranked = next((each for each in report.decision.ranking if each.name == name), None)
     return ranked.unsignable if ranked is not None else ()
+
+
+def _disturbed(report: Report) -> Iterator[str]:
+    """Cells during which others used the server or the machine."""
+    for check in report.checks.checks:
+        if check.id == "foreign-load" and check.verdict == "fail":
+            of = f"{check.candidate} at {check.load_point}"
+            yield _sentence(f"{of} had not server and machine to itself: {check.observed}")
 
 
 def _stated(report: Report) -> Iterator[str]:

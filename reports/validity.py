@@ -17,6 +17,24 @@ def valid_until(plan: RunPlan, decision: Decision) -> dt.date | None:
     return min(known) + dt.timedelta(days=STALE_AFTER_DAYS) if known else None
 
 
+def is_expired(until: str | dt.date | None, today: dt.date) -> bool:
+    """Whether the last day has passed; what has no last day does not expire by date."""
+    day = dt.date.fromisoformat(until) if isinstance(until, str) else until
+    return day is not None and today > day
+
+
+def expiry_words(until: str | dt.date | None, today: dt.date) -> str:
+    """Until when a decision can be relied on, as of today, and what to do once it is over."""
+    if until is None:
+        return "no ranked price has a day: it does not expire by date"
+    if not is_expired(until, today):
+        return f"valid until {until}"
+    return (
+        f"expired: it was valid until {until}, and a price that ranks has not been read since; "
+        "hold it against today with runoff reevaluate"
+    )
+
+
 def ranked_candidates(plan: RunPlan, decision: Decision) -> tuple[CandidateFacts, ...]:
     """The candidates whose prices decide: those that are ranked, the winner among them."""
     names = {each.name for each in decision.ranking if each.rank is not None}
@@ -52,7 +70,7 @@ def _events(plan: RunPlan, decision: Decision) -> Iterator[str]:
     elif winner is not None:
         yield (
             f"{winner.name} is to run another release than {winner.runtime} {winner.version}, "
-            "another image, driver or machine type, or other settings."
+            "another image, driver, machine type or revision of the weights, or other settings."
         )
     until = valid_until(plan, decision)
     if until is not None:

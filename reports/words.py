@@ -16,6 +16,7 @@ from reports.phrases import (
     layout,
     money,
     names,
+    per_second,
     percent,
     plain,
     usable,
@@ -166,7 +167,13 @@ def load_points(verdict: Verdict) -> Iterator[str]:
             rate = name.removeprefix("at_").removesuffix("_per_s_assumed")
             least = gate.details.get(f"at_{rate}_per_s_bound")
             if isinstance(share, Quantity):
-                yield _busy(verdict.name, rate, share, least)
+                yield _busy(verdict, rate, share, least)
+
+
+def rates_word(verdict: Verdict) -> str:
+    """``measured`` where both achieved rates of the candidate were, else ``assumed``."""
+    names = {each.name for each in verdict.calibrated}
+    return "measured" if {"bandwidth", "compute"} <= names else "assumed"
 
 
 def _also_assumed(verdict: Verdict) -> str:
@@ -204,12 +211,12 @@ def _no_second(screen: Screen) -> str:
     )
 
 
-def _busy(name: str, rate: str, share: Quantity, least: Quantity | str | None) -> str:
+def _busy(verdict: Verdict, rate: str, share: Quantity, least: Quantity | str | None) -> str:
     bound = f", {significant(least.value)} at the bound" if isinstance(least, Quantity) else ""
     queue = "; above 1 the queue grows without end" if share.value > 1 else ""
     return (
-        f"At {rate} requests/s the utilisation of {name} would be "
-        f"{significant(share.value)} by the assumed rates{bound}{queue}."
+        f"At {rate} {per_second(rate)} the utilisation of {verdict.name} would be "
+        f"{significant(share.value)} by the {rates_word(verdict)} rates{bound}{queue}."
     )
 
 
@@ -227,7 +234,8 @@ def _opening(screen: Screen, primary: Verdict) -> str:
 
 def _by_tokens(primary: Verdict) -> str:
     """The choice where no price is known: the most tokens of those that pass."""
-    text = "it passes every gate; its price is unknown"
+    unknown = "its price" if primary.hourly is None else "its best case"
+    text = f"it passes every gate; {unknown} is unknown"
     tokens = primary.best_tokens_per_hour
     return (
         f"{text}."
@@ -243,7 +251,8 @@ def _load(contract: ContractSummary) -> str:
     if contract.concurrency is not None:
         parts.append(f"{contract.concurrency} streams at once")
     if contract.rate is not None:
-        parts.append(f"{contract.rate.value:g} requests/s")
+        rate = f"{contract.rate.value:g}"
+        parts.append(f"{rate} {per_second(rate)}")
     return ", ".join(parts)
 
 
@@ -253,8 +262,8 @@ def _limits(contract: ContractSummary) -> str:
     if contract.ttft is not None:
         parts.append(f"{percentile} TTFT ≤ {plain(contract.ttft)}")
     if contract.itl is not None:
-        statistic = _STATISTICS.get(contract.itl_statistic or "", "ITL")
-        parts.append(f"{percentile} {statistic} ≤ {plain(contract.itl)}")
+        statistic = _STATISTICS[contract.itl_statistic or "tpot"]
+        parts.append(f"{percentile} ITL ({statistic}) ≤ {plain(contract.itl)}")
     if contract.goodput is not None:
         parts.append(f"goodput ≥ {plain(contract.goodput)}")
     if contract.cost_ceiling is not None:

@@ -83,34 +83,56 @@ def vllm_python() -> str:
     return named or str(made.parent / "venv" / "bin" / "python")
 
 
-# what measures time on this machine, or judges who else uses it, runs with nothing beside it
+# what judges time on this machine, or who else uses it, runs with nothing beside it
 TIMED = (
     "e2e/bench",
-    "e2e/campaign",
-    "e2e/collect",
-    "e2e/engines",
-    "e2e/machines",
-    "flows/amazon/test_joined.py",
+    "e2e/campaign/test_reevaluate.py",
+    "e2e/machines/test_clocks.py",
     "flows/load",
-    "flows/measuring",
-    "flows/remote/test_campaign_on_a_host.py",
-    "flows/remote/test_candidate.py",
     "flows/remote/test_place.py",
-    "flows/remote/test_samples.py",
-    "flows/system",
-    "flows/telemetry",
+    "flows/telemetry/test_sampler.py::test_energy",
+    "flows/telemetry/test_sampler.py::test_every_device",
+    "flows/telemetry/test_sampler.py::test_lines_become",
     "flows/test_foreign_load.py",
-    "flows/test_host_counters.py",
-    "flows/test_visiting.py",
     "reports/cell/test_rehearsed.py",
+)
+# of these, what only counts and reads: no clause, no latency and no busy machine is judged
+COUNTED = (
+    "e2e/bench/test_answers.py::test_a_failure",
+    "e2e/bench/test_answers.py::test_a_server_that_hangs",
+    "e2e/bench/test_answers.py::test_chunks_that_arrive_in_bunches",
+    "e2e/bench/test_answers.py::test_one_hundred_thousand",
+    "e2e/bench/test_answers.py::test_without_usage",
+    "e2e/bench/test_client.py::test_a_client_that_is_kept_from_running",
+    "e2e/bench/test_client.py::test_a_folder_of_the_users",
+    "e2e/bench/test_client.py::test_a_key",
+    "e2e/bench/test_client.py::test_a_killed_command",
+    "e2e/bench/test_client.py::test_a_reader_who_leaves",
+    "e2e/bench/test_client.py::test_a_server_without_metrics",
+    "e2e/bench/test_client.py::test_an_ending_before_the_load",
+    "e2e/bench/test_client.py::test_ctrl_c",
+    "e2e/bench/test_client.py::test_json_for_a_dash",
+    "e2e/bench/test_client.py::test_other_signals",
+    "e2e/bench/test_client.py::test_somebody_elses",
+    "e2e/bench/test_load.py::test_a_trace",
+    "e2e/bench/test_load.py::test_adaptive_warmup",
+    "e2e/bench/test_load.py::test_shards_measure",
+    "e2e/bench/test_load.py::test_the_lessons_command",
+    "e2e/bench/test_load.py::test_without_warmup",
+    "e2e/bench/test_prompts.py::test_a_declared",
+    "e2e/bench/test_prompts.py::test_a_second_run",
+    "e2e/bench/test_prompts.py::test_a_trace",
+    "e2e/bench/test_prompts.py::test_sessions",
+    "e2e/bench/test_tls.py",
 )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what must run alone, by the place that it lies in."""
-    place = item.path.relative_to(ROOT / "tests").as_posix()
-    if item.get_closest_marker("e2e") is not None and place.startswith(TIMED):
+    place = item.nodeid.removeprefix("tests/")
+    is_timed = place.startswith(TIMED) and not place.startswith(COUNTED)
+    if item.get_closest_marker("e2e") is not None and is_timed:
         item.add_marker(pytest.mark.timed)
 
 

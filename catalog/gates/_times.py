@@ -6,22 +6,29 @@ from dataclasses import dataclass
 
 from catalog.gates._answers import assumed, bound, compared, stated, unverified
 from catalog.placement import Placement
-from catalog.quantity import Quantity
+from catalog.quantity import Basis, Quantity
 from catalog.roofline import Roof
 from catalog.verdict import Status
+
+BY_MEASUREMENT = (
+    "{assumption} at the measured rates, and no peak is below them; {limit} are allowed"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
     """A bound and an assumed time, and the limit that they must keep.
 
-    ``missing`` names the facts without which a pass cannot be said.
+    ``missing`` names the facts without which a pass cannot be said. ``longest`` is the bound at
+    rates that were measured on the device, where its peaks are unknown (``at_measured``): no
+    true bound is longer.
     """
 
     roof: Roof
     assumed: Roof
     limit_s: float | None
     missing: tuple[str, ...] = ()
+    longest: Roof | None = None
 
     @property
     def bound(self) -> Quantity | None:
@@ -58,8 +65,37 @@ class Times:
         if self.limit_s is None:
             return Status.NOT_APPLICABLE, None
         if least is None or (self.missing and not self.is_violated):
-            return Status.UNKNOWN, None
+            return by_measurement(self.longest, self.assumed.known_s, self.limit_s)
         return compared(least, self.assumed.known_s, self.limit_s, doubts=doubts)
+
+
+def by_measurement(
+    longest: Roof | None, likely: float | None, limit: float
+) -> tuple[Status, float | None]:
+    """Status and margin without a peak: by rates that were measured on the device itself.
+
+    Where even they keep the limit no bound can exceed it; where they exceed it they say no as
+    an assumption does. Without such rates, or where one is lacking, nothing is known.
+    """
+    if longest is None or likely is None:
+        return Status.UNKNOWN, None
+    if likely > limit or (longest.seconds is not None and longest.seconds <= limit):
+        return compared(0.0, likely, limit)
+    return Status.UNKNOWN, None
+
+
+def worded(template: str, place: Placement) -> str:
+    """The sentence with "measured" for "assumed" where the rate that it names was."""
+    for name in ("achieved_bandwidth", "achieved_compute"):
+        if _is_measured(getattr(place, name)):
+            template = template.replace(f"assumed {{{name}}}", f"measured {{{name}}}")
+    if _is_measured(place.achieved_bandwidth) or _is_measured(place.achieved_compute):
+        template = template.replace("by assumption", "at the measured rates")
+    return template
+
+
+def _is_measured(rate: Quantity | None) -> bool:
+    return rate is not None and rate.basis is Basis.MEASUREMENT
 
 
 def missing_rates(place: Placement) -> tuple[str, ...]:
@@ -87,7 +123,7 @@ def common_doubts(place: Placement) -> tuple[str, ...]:
     """
     model = () if place.model_verified else (f"the configuration of {place.model}",)
     host = () if place.offload is None else ("that the host serves no part of the model",)
-    return model + host
+    return model + host + place.contradicted
 
 
 def side_doubts(place: Placement, *, memory: bool) -> tuple[str, ...]:

@@ -14,7 +14,15 @@ from catalog.gates._answers import (
     stated,
     unverified,
 )
-from catalog.gates._times import Times, common_doubts, missing_detail, missing_rates
+from catalog.gates._times import (
+    BY_MEASUREMENT,
+    Times,
+    common_doubts,
+    missing_detail,
+    missing_rates,
+    worded,
+)
+from catalog.measured import at_measured
 from catalog.placement import CACHE_DOUBT_FACTOR, Placement
 from catalog.quantity import Basis, Quantity, significant
 from catalog.roofline import (
@@ -92,8 +100,14 @@ def _open(place: Placement) -> tuple[str, ...]:
 
 
 def _because(place: Placement, status: Status, times: Times, doubts: tuple[str, ...]) -> str:
+    return worded(_sentence(place, status, times, doubts), place)
+
+
+def _sentence(place: Placement, status: Status, times: Times, doubts: tuple[str, ...]) -> str:
     if doubts:
         return _DOUBTED
+    if status is Status.PASS and times.missing:
+        return BY_MEASUREMENT
     if status is Status.NOT_APPLICABLE and place.terms.itl is not None:
         return _NO_GAPS
     if status is Status.UNLIKELY and times.assumed.is_compute_bound:
@@ -117,16 +131,20 @@ def _figures(place: Placement, batch: int, guess: int, doubts: tuple[str, ...]) 
 def _times(place: Placement, batch: int, guess: int) -> Times:
     terms = place.terms
     roof, likely = bound_step(place, batch), assumed_step(place, guess)
-    missing = missing_rates(place)
+    missing, known = missing_rates(place), at_measured(place)
+    longest = None if known is None else bound_step(known, batch)
     if terms.needed_tokens_per_s is None:
         itl = terms.itl if terms.longest_output > 1 else None
         limit_s = itl.value if itl is not None else None
-        return Times(roof=roof, assumed=likely, limit_s=limit_s, missing=missing)
+        return Times(
+            roof=roof, assumed=likely, limit_s=limit_s, missing=missing, longest=longest
+        )
     return Times(
         roof=roof.per(batch),
         assumed=likely.per(guess),
         limit_s=place.engines / terms.needed_tokens_per_s,
         missing=missing,
+        longest=None if longest is None else longest.per(batch),
     )
 
 

@@ -6,7 +6,15 @@ from functools import partial
 
 from catalog.case import Case
 from catalog.gates._answers import bound, doubt_detail, milliseconds
-from catalog.gates._times import Times, missing_detail, missing_rates, side_doubts
+from catalog.gates._times import (
+    BY_MEASUREMENT,
+    Times,
+    missing_detail,
+    missing_rates,
+    side_doubts,
+    worded,
+)
+from catalog.measured import at_measured
 from catalog.placement import Placement
 from catalog.quantity import Basis, Quantity
 from catalog.roofline import (
@@ -61,7 +69,7 @@ def judge(case: Case) -> GateResult:
         limit=times.limit,
         margin=margin,
         formula=_OFFLINE_FORMULA if offline else _FORMULA,
-        because=_because(status, times, doubts),
+        because=worded(_because(status, times, doubts), place),
         working=_OFFLINE_WORKING if offline else _WORKING,
         rule=hardware_rule(place),
         figured=partial(_figures, place, doubts),
@@ -71,6 +79,8 @@ def judge(case: Case) -> GateResult:
 def _because(status: Status, times: Times, doubts: tuple[str, ...]) -> str:
     if doubts:
         return _DOUBTED
+    if status is Status.PASS and times.missing:
+        return BY_MEASUREMENT
     if status is Status.REJECT and not _by_arithmetic(times):
         return _BY_MEMORY
     if status is Status.UNLIKELY and not times.assumed.is_compute_bound:
@@ -92,23 +102,28 @@ def _figures(place: Placement, doubts: tuple[str, ...]) -> Figures:
 
 
 def _first_token(place: Placement) -> Times:
-    ttft = place.terms.ttft
+    ttft, known = place.terms.ttft, at_measured(place)
     return Times(
         roof=bound_prefill(place),
         assumed=assumed_prefill(place),
         limit_s=ttft.value if ttft is not None else None,
         missing=missing_rates(place),
+        longest=None if known is None else bound_prefill(known),
     )
 
 
 def _offline(place: Placement) -> Times:
     rate = place.terms.rate_per_s
     missing = () if place.peak is not None else missing_rates(place)[-1:]
+    known = at_measured(place)
     return Times(
         roof=Roof(memory_s=0.0, compute_s=bound_request(place).compute_s),
         assumed=Roof(memory_s=None, compute_s=assumed_request_compute(place)),
         limit_s=place.engines / rate if rate else None,
         missing=missing,
+        longest=None
+        if known is None
+        else Roof(memory_s=0.0, compute_s=bound_request(known).compute_s),
     )
 
 

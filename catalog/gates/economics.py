@@ -46,7 +46,7 @@ def judge(case: Case) -> GateResult:
         limit=ceiling,
         margin=margin,
         formula=_FORMULA,
-        open_questions=("goodput and $ per 1M compliant tokens",),
+        open_questions=("$ per 1M compliant tokens",),
         because=_BECAUSE[status],
         working=_WORKING,
         figured=partial(_figures, case),

@@ -6,7 +6,8 @@ from functools import partial
 
 from catalog.case import Case
 from catalog.gates._answers import assumed, bound, compared, doubt_detail, stated
-from catalog.gates._times import missing_detail, side_doubts
+from catalog.gates._times import by_measurement, missing_detail, side_doubts, worded
+from catalog.measured import at_measured
 from catalog.placement import Placement
 from catalog.quantity import Quantity
 from catalog.roofline import (
@@ -28,11 +29,12 @@ _WORKING = (
 )
 _BECAUSE = {
     Status.PASS: "{bound} of the machine at the peak rates, {assumption} by assumption",
-    Status.UNLIKELY: "{assumption} of the machine at the assumed rates: requests queue up",
+    Status.UNLIKELY: "{assumption} of the machine by assumption: requests queue up",
     Status.REJECT: "{bound} of the machine even at the peak rates: the queue grows forever",
     Status.UNKNOWN: "unknown: {missing}",
     Status.NOT_APPLICABLE: "the contract promises no rate",
 }
+_BY_MEASUREMENT = "{assumption} of the machine by assumption, and no peak is below them"
 _DOUBTED = "{bound} exceed the machine, but this rests on what is not verified: {doubt}"
 
 
@@ -55,6 +57,10 @@ def judge(case: Case) -> GateResult:
     status, margin = _judged(
         least, likely, doubts, is_complete=over or request.seconds is not None
     )
+    by_measured = status is Status.UNKNOWN
+    if by_measured:
+        status, margin = by_measurement(_longest(place, rate), likely, 1.0)
+    by_measured = by_measured and status is Status.PASS
     return GateResult(
         gate=NAME,
         status=status,
@@ -64,7 +70,9 @@ def judge(case: Case) -> GateResult:
         limit=stated(1.0, "1"),
         margin=margin,
         formula=_FORMULA,
-        because=_DOUBTED if doubts else _BECAUSE[status],
+        because=worded(
+            _DOUBTED if doubts else _BY_MEASUREMENT if by_measured else _BECAUSE[status], place
+        ),
         working=_WORKING,
         figured=partial(_figures, place, request, rate, doubts),
     )
@@ -90,6 +98,18 @@ def _judged(
     if least is None or not is_complete:
         return Status.UNKNOWN, None
     return compared(least, likely, 1.0, doubts=doubts)
+
+
+def _longest(place: Placement, rate_per_s: float) -> Roof | None:
+    """The engines' share at rates that were measured, where peaks are unknown."""
+    known = at_measured(place)
+    if known is None:
+        return None
+    request, engines = bound_request(known), place.engines / rate_per_s
+    return Roof(
+        memory_s=None if request.memory_s is None else request.memory_s / engines,
+        compute_s=None if request.compute_s is None else request.compute_s / engines,
+    )
 
 
 def _share(rate_per_s: float, request_s: float | None, place: Placement) -> float | None:

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from catalog.errors import CatalogError
 from catalog.lengths import Lengths, parse_lengths
 from catalog.limits import check_arguments, check_endpoint, check_host, check_setting
 from catalog.schema.cloud import Aws
@@ -34,6 +35,7 @@ from catalog.schema.fields import (
     Whole,
 )
 from catalog.schema.offer import Commitment
+from catalog.store import check_store
 
 
 def _read_lengths(value: object, info: ValidationInfo) -> Lengths:
@@ -91,13 +93,53 @@ class Offline(Strict):
         return self
 
 
+class Agreement(Strict):
+    """How far answers on the fixed set may differ from the reference's.
+
+    ``greedy`` is the least share of equal next tokens where the reference is clear about its
+    own; ``kl`` the largest mean divergence in nats. ``answer_tokens`` is how long answers are.
+    """
+
+    greedy: Share = Field(default="95%", validate_default=True)
+    kl: Real = Field(default=0.05, gt=0)
+    answer_tokens: Whole = Field(default=32, ge=8, le=1024)
+
+
 class Quality(Strict):
-    """How far answers may fall behind the reference precision."""
+    """How far answers may fall behind the reference's.
+
+    ``reference`` is a precision, the name of a candidate, or the address of an endpoint
+    (``reference_api_key_env``: the variable that holds its key).
+    ``tasks`` are names that lm-evaluation-harness knows, or ``file:questions.jsonl``;
+    ``samples`` is how many questions of each are asked (None: all). The word ``agreement``
+    alone stands for limits on the fixed set, and no tasks.
+    """
 
     reference: str = "bfloat16"
+    reference_api_key_env: str | None = None
     max_loss: Real = Field(default=0, ge=0)
     margin: Points | None = None
     tasks: tuple[str, ...] = ()
+    samples: Whole | None = Field(default=None, ge=1)
+    agreement: Agreement | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_word(cls, value: object) -> object:
+        return {"agreement": {}} if value == "agreement" else value
+
+    @field_validator("reference")
+    @classmethod
+    def _reference_in_scope(cls, value: str) -> str:
+        return check_endpoint(value) if "://" in value else value
+
+    @field_validator("tasks")
+    @classmethod
+    def _tasks_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        repeated = next((task for task in value if value.count(task) > 1), None)
+        if repeated is not None:
+            raise ValueError(f"task {repeated!r} is named twice; name each once")
+        return value
 
 
 class Demand(Strict):
@@ -332,8 +374,14 @@ class Campaign(Strict):
     mirrors: Mirrors = Mirrors()
     aws: Aws = Aws()
     offline: Flag = False
+    calibrate: Flag = False
     store: str = "runs"
     exploratory: Flag = False
+
+    @field_validator("store")
+    @classmethod
+    def _store_can_be_written(cls, value: str) -> str:
+        return check_store(value)
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Campaign:
@@ -346,4 +394,33 @@ class Campaign(Strict):
                 f"incumbent {self.incumbent!r} is not a candidate; "
                 f"name one of {', '.join(names)}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_search_can_find(self) -> Campaign:
+        """Without a limit every cell says neither yes nor no, and hours would find nothing."""
+        slo = self.contract.slo
+        if self.matrix.rates == "search" and not (slo.ttft or slo.itl or slo.goodput):
+            raise ValueError(
+                "rates: search has no limit to search for; state slo.ttft or slo.itl in the "
+                "contract, or list the rates"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _reference_is_known(self) -> Campaign:
+        quality = self.contract.quality
+        if quality is None or "://" in quality.reference:
+            return self
+        from catalog.architecture.storage import precision  # noqa: PLC0415 - a cycle
+
+        names = [candidate.name for candidate in self.candidates]
+        if quality.reference not in names:
+            try:
+                precision(quality.reference)
+            except CatalogError:
+                raise ValueError(
+                    f"quality.reference {quality.reference!r} is neither a precision nor a "
+                    f"candidate; name one of {', '.join(names)}, a precision, or an address"
+                ) from None
         return self

@@ -21,7 +21,7 @@ from catalog.schema.fields import (
 DeviceClass = Literal[
     "cuda", "rocm", "cpu-x86", "cpu-arm", "metal", "gaudi", "intel-gpu", "tpu"
 ]
-ComputeType = Literal["bf16", "fp16", "fp8", "int8", "fp4"]
+ComputeType = Literal["fp32", "bf16", "fp16", "fp8", "int8", "fp4"]
 
 
 class AchievedRates(Strict):

@@ -56,7 +56,11 @@ class FamilySupport(Strict):
 
 
 class Runtime(Strict):
-    """A runtime's capabilities per device class and release."""
+    """A runtime's capabilities per device class and release.
+
+    ``prompt_logprobs``: its completions give the log-probability of each token of a prompt
+    (``echo``), which tasks scored by likelihood need.
+    """
 
     name: str
     title: str
@@ -67,5 +71,6 @@ class Runtime(Strict):
     maximum_context: Literal["model"] | Whole = "model"
     default_memory_utilisation: Real = Field(default=0.9, gt=0, le=1)
     kv_block_tokens: Whole = Field(default=16, ge=1)
+    prompt_logprobs: Flag = False
     tradeoffs: Tradeoffs
     sources: tuple[str, ...] = ()

@@ -98,11 +98,26 @@ class Acquisition:
     def _host_name(self) -> str:
         return f"{self.order.host_id}.host"
 
+    @property
+    def _home_id(self) -> str:
+        return self.by.rpartition("/")[2]
+
+    @property
+    def _name(self) -> str:
+        """What key pair and group of the run are called."""
+        return tags.short(f"runoff-{self.order.campaign}-{self.order.run}", _NAME)
+
+    @property
+    def _tags(self) -> dict[str, str]:
+        return tags.tags_of(self.order, self.by, self.choices.tags)
+
     def _earlier(self) -> tuple[Mapping[str, Any], bool] | None:
         can_enter = self.choices.key_name is not None or self.home.has(_KEY)
         for instance in standing(self.api, self.region, self.order):
             self._require_ours(instance)
             if can_enter and self.home.has(self._host_name) and self._is_as_ordered(instance):
+                if not self.choices.security_groups:
+                    self._group()  # we may call from elsewhere now
                 self._take_over(instance)
                 return instance, True
             removal.terminate(self.api, self.region, instance["InstanceId"])
@@ -111,8 +126,7 @@ class Acquisition:
 
     def got_here(self, instance: Mapping[str, Any]) -> bool:
         """Whether a machine of this run was got by this user from here."""
-        by = tags.read(instance).get(tags.BY, "")
-        return by.rpartition("/")[2] == self.by.rpartition("/")[2]
+        return tags.got_from(tags.read(instance), self._home_id)
 
     def _require_ours(self, instance: Mapping[str, Any]) -> None:
         """What bears our run's tags and was got elsewhere may be another's who lives."""
@@ -131,7 +145,7 @@ class Acquisition:
 
     def _take_over(self, instance: Mapping[str, Any]) -> None:
         self.asked.append(instance["InstanceId"])
-        made = tags.tags_of(self.order, self.by, self.choices.tags)
+        made = self._tags
         self.api(
             "ec2",
             "create_tags",
@@ -166,7 +180,8 @@ class Acquisition:
         )
 
     def _token(self, place: Place) -> str:
-        return client_token(self.order, place, self.home.attempt(self.order.host_id))
+        attempt = self.home.attempt(self.order.host_id)
+        return client_token(self.order, place, attempt, self._home_id)
 
     def _waits(self) -> Iterator[None]:
         stated = self.choices.patience
@@ -179,14 +194,12 @@ class Acquisition:
 
     def _wish(self, image: Image, facts: TypeFacts) -> Wish:
         choices = self.choices
-        made = tags.tags_of(self.order, self.by, choices.tags)
-        name = tags.short(f"runoff-{self.order.campaign}-{self.order.run}", _NAME)
-        groups = choices.security_groups or (self._group(name, made),)
+        groups = choices.security_groups or (self._group(),)
         host = self.host_pair
         return Wish(
             instance_type=facts.name,
             image=image,
-            key_name=choices.key_name or self._imported_key(name, made),
+            key_name=choices.key_name or self._imported_key(),
             groups=groups,
             user_data=first_boot(
                 expires=self.order.expires,
@@ -194,29 +207,31 @@ class Acquisition:
                 host_key_public=host.public,
                 proxy=choices.proxy,
             ),
-            tags=made,
+            tags=self._tags,
             volume_gib=volume_gib(image, self.order.disk_bytes, choices.disk),
             choices=choices,
         )
 
-    def _group(self, name: str, made: Mapping[str, str]) -> str:
+    def _group(self) -> str:
         caller = caller_range(self.choices.caller, self.ask)
         network = network_of(self.api, self.region, self.choices)
         return group_for_caller(
             self.api,
             self.region,
             network=network,
-            name=name,
+            name=self._name,
             caller=caller,
-            made=made,
+            made=self._tags,
             order=self.order,
+            home=self._home_id,
         )
 
-    def _imported_key(self, name: str, made: Mapping[str, str]) -> str:
+    def _imported_key(self) -> str:
+        name = self._name
         request = {
             "KeyName": name,
             "PublicKeyMaterial": self.home.pair(_KEY).public.encode(),
-            "TagSpecifications": tags.specifications(("key-pair",), made),
+            "TagSpecifications": tags.specifications(("key-pair",), self._tags),
         }
         try:
             self.api("ec2", "import_key_pair", self.region, **request)
@@ -234,6 +249,7 @@ class Acquisition:
             "ec2", "describe_key_pairs", self.region, KeyNames=[name], IncludePublicKey=True
         )
         for each in answer["KeyPairs"]:
-            require_of_run(each, f"key pair {name!r}", self.region, self.order)
+            what = f"key pair {name!r}"
+            require_of_run(each, what, self.region, self.order, self._home_id)
         there = [str(each.get("PublicKey", "")).split()[:2] for each in answer["KeyPairs"]]
         return there == [self.home.pair(_KEY).public.split()[:2]]

@@ -52,6 +52,12 @@ def address_of(instance: Mapping[str, Any], choices: Aws) -> str | None:
     return instance.get(name) or None
 
 
+def _account(instance: Mapping[str, Any]) -> str:
+    """The account whose the machine is: another's credentials see nothing of it."""
+    owners = (each.get("OwnerId") for each in instance.get("NetworkInterfaces", ()))
+    return str(next(filter(None, owners), ""))
+
+
 def _noted(work: Acquisition, got: Got) -> dict[str, str]:
     """What was seen when the machine was got, for the report and for whoever enters it."""
     instance, image = got.instance, got.image
@@ -59,6 +65,7 @@ def _noted(work: Acquisition, got: Got) -> dict[str, str]:
     is_pinned = instance["ImageId"] == image.id
     return {
         "instance_type": got.facts.name,
+        "account": _account(instance),
         "region": work.region,
         "zone": instance["Placement"]["AvailabilityZone"],
         "market": work.choices.market,

@@ -43,9 +43,14 @@ from flows.errors import InfrastructureError, StillBilled, UsageError
 REGIONS: Final = "RUNOFF_AWS_REGIONS"
 _REGION_NAMES: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _READY_S: Final = 900.0
-_LISTED_S: Final = 6.0  # a new instance is not always listed at once
+_LISTED_S: Final = 20.0  # a new instance is not always listed at once
 _OVER: Final = ("shutting-down", "terminated", "stopping", "stopped")
 _SPOT: Final = "spot"
+_PERHAPS_NOT_ENABLED: Final = (
+    "AuthFailure",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +136,13 @@ class Amazon:
         """All that bears our tags, in every region that is known of."""
         found: list[Owned] = []
         refused: list[ApiError] = []
-        known = {each.id for each in self.site.known}
+        known = {each.id: each for each in self.site.known}
         for region in self.regions():
             try:
                 found += inventory.owned_in(self.api, region, self.home, self.site.now(), known)
             except ApiError as error:
                 refused.append(error)
-                if error.code == NO_ANSWER or kind_of(error) == "credentials":
+                if error.code == NO_ANSWER or _is_of_all_regions(error):
                     break  # no other region would tell more
         if refused:
             told = explained(refused[0])
@@ -149,7 +154,7 @@ class Amazon:
         found = self._described(machine)
         told = found.get("StateReason", {}).get("Message")
         reason = told or found.get("StateTransitionReason")
-        state = _state(found) or "terminated"
+        state = _state(found) or "not listed"
         return f"{state} ({reason})" if reason else state
 
     def console(self, machine: Machine) -> str:
@@ -240,8 +245,12 @@ class Amazon:
     def _remove(self, machine: Machine) -> tuple[str, ...]:
         region, what = _parts(machine)
         home = self.home.run(machine.campaign, machine.run, region)
-        if not what.startswith(f"{inventory.REMAINS}/"):
-            removal.terminate(self.api, region, what)
+        is_machine = not what.startswith(f"{inventory.REMAINS}/")
+        of = self.home.id if is_machine and home.path.is_dir() else None
+        if is_machine:
+            is_new = self.site.now() - machine.acquired_at < removal.NEW
+            if not removal.terminate(self.api, region, what, is_new=is_new):
+                self._require_account_of(machine)
             with suppress(
                 OSError
             ):  # AWS remembers the attempt too; a full disk holds nothing up
@@ -249,14 +258,37 @@ class Amazon:
         is_last = home.leave(machine.host_id)
         if is_last and home.is_held_here:
             self._end_others(machine, region, home)
-        return removal.clear(
-            self.api, region, machine.campaign, machine.run, home if is_last else None
-        )
+        kept = home if is_last else None
+        return removal.clear(self.api, region, machine.campaign, machine.run, kept, of=of)
+
+    def _require_account_of(self, machine: Machine) -> None:
+        """Return if a machine that AWS does not know was got in the account that is asked.
+
+        Another one's credentials show nothing of it, and it is billed there all the same.
+        """
+        region, instance = _parts(machine)
+        account = machine.noted.get("account")
+        if account is None:
+            return
+        try:
+            seen = str(self.api("sts", "get_caller_identity", region)["Account"])
+        except ApiError as error:
+            raise still_billed(instance, error) from None
+        if seen != account:
+            raise StillBilled(
+                f"AWS {region}",
+                f"{instance} was got in account {account}, and these credentials are of {seen}",
+                "Use that account's; then: runoff machines --release",
+            )
 
     def _end_others(self, machine: Machine, region: str, home: RunHome) -> None:
         """End what an earlier try of the run got, and nobody of this process ever wanted."""
         try:
-            others = list(removal.living_of(self.api, region, machine.campaign, machine.run))
+            others = list(
+                removal.living_of(
+                    self.api, region, machine.campaign, machine.run, of=self.home.id
+                )
+            )
         except ApiError as error:
             raise still_billed(f"a machine of run {machine.run}", error) from None
         for each in others:
@@ -269,22 +301,33 @@ class Amazon:
         order, region = work.order, work.region
         try:
             for _ in moments(_LISTED_S if work.asked else 0.0, first_s=0.5, most_s=2.0):
-                found = [
-                    each for each in standing(self.api, region, order) if work.got_here(each)
-                ]
+                found, unheard = self._got(work)
                 for instance in found:
                     removal.terminate(self.api, region, instance["InstanceId"])
                 if found:
                     break
+            if unheard is not None:
+                raise unheard
             work.home.next_attempt(order.host_id)
             home = work.home if work.home.leave(order.host_id) else None
-            removal.clear(self.api, region, order.campaign, order.run, home)
+            of = self.home.id
+            removal.clear(self.api, region, order.campaign, order.run, home, of=of)
         except (ApiError, StillBilled) as error:
             if not work.asked:
                 return  # no machine was asked for; what else there is costs nothing
             if isinstance(error, StillBilled):
                 raise
             raise still_billed(f"a machine for {order.host_id}", error) from why
+
+    def _got(self, work: Acquisition) -> tuple[list[dict[str, Any]], ApiError | None]:
+        """What an acquisition has got by now; or that AWS is too busy to say."""
+        try:
+            there = standing(self.api, work.region, work.order)
+        except ApiError as error:
+            if kind_of(error) != "busy":
+                raise
+            return [], error
+        return [each for each in there if work.got_here(each)], None
 
     def _told(self, error: BaseException, work: Acquisition) -> BaseException:
         """The error as a user can act on it; a quota by its name and what it allows."""
@@ -295,6 +338,14 @@ class Amazon:
         quota = quota_of(work.instance_type, is_spot=self.choices.market == _SPOT)
         allowed = allowed_vcpus(self.api, work.region, quota)
         return explained(error, note=said_of(quota, allowed, _vcpus(work)))
+
+
+def _is_of_all_regions(error: ApiError) -> bool:
+    """Whether the credentials are of no use anywhere.
+
+    A region that is not enabled for the account refuses good ones too.
+    """
+    return kind_of(error) == "credentials" and error.code not in _PERHAPS_NOT_ENABLED
 
 
 def _parts(machine: Machine) -> tuple[str, str]:

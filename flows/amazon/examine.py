@@ -8,9 +8,11 @@ from typing import Any, Final
 from catalog.schema.cloud import Aws
 from flows.amazon.api import Api, ApiError
 from flows.amazon.images import Image, TypeFacts, resolve_image, type_facts
+from flows.amazon.launch_request import profile_of
 from flows.amazon.network import network_of, places
 from flows.amazon.quotas import allowed_vcpus, quota_of
 from flows.amazon.refusals import explained, kind_of
+from flows.amazon.tags import RUN, specifications
 from flows.doctor.reading import Reading
 from flows.errors import RunoffError
 
@@ -18,7 +20,21 @@ USUAL_TYPE: Final = "g6.xlarge"
 _NOBODY: Final = "0123456789abcdef0"
 _ALLOWED: Final = "DryRunOperation"
 _POLICY: Final = "Grant it: runoff doctor aws --policy prints all that is needed"
+_SSH: Final = {"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22}
+_RULE: Final = {
+    "GroupId": f"sg-{_NOBODY}",
+    "IpPermissions": [{**_SSH, "IpRanges": [{"CidrIp": "192.0.2.1/32"}]}],
+}
+_TAGS: Final = [{"Key": RUN, "Value": "runoff-doctor"}]
 _DRY: Final[dict[str, tuple[str, dict[str, Any]]]] = {  # what is ours already, as if it were
+    "ec2:AuthorizeSecurityGroupIngress": ("authorize_security_group_ingress", _RULE),
+    "ec2:RevokeSecurityGroupIngress": ("revoke_security_group_ingress", _RULE),
+    "ec2:CreateTags": ("create_tags", {"Resources": [f"i-{_NOBODY}"], "Tags": _TAGS}),
+    "ec2:GetConsoleOutput": ("get_console_output", {"InstanceId": f"i-{_NOBODY}"}),
+    "ec2:DeleteNetworkInterface": (
+        "delete_network_interface",
+        {"NetworkInterfaceId": f"eni-{_NOBODY}"},
+    ),
     "ec2:TerminateInstances": ("terminate_instances", {"InstanceIds": [f"i-{_NOBODY}"]}),
     "ec2:DeleteSecurityGroup": ("delete_security_group", {"GroupId": f"sg-{_NOBODY}"}),
     "ec2:DeleteKeyPair": ("delete_key_pair", {"KeyName": "runoff-doctor"}),
@@ -30,6 +46,7 @@ _LOOKS: Final = {  # what release and machines look through
     "ec2:DescribeKeyPairs": "describe_key_pairs",
     "ec2:DescribeSecurityGroups": "describe_security_groups",
     "ec2:DescribeNetworkInterfaces": "describe_network_interfaces",
+    "ec2:DescribeSpotPriceHistory": "describe_spot_price_history",
 }
 
 
@@ -92,15 +109,23 @@ def _quota(api: Api, region: str, facts: TypeFacts, *, is_spot: bool) -> Reading
 def _makes(
     api: Api, region: str, facts: TypeFacts, image: Image, choices: Aws
 ) -> Iterator[Reading]:
-    machine = {
+    machine: dict[str, Any] = {
         "ImageId": image.id,
         "InstanceType": facts.name,
         "MinCount": 1,
         "MaxCount": 1,
+        "TagSpecifications": _tagged("instance", "volume", "network-interface"),
+        **profile_of(choices),  # whose role we must be allowed to pass on
     }
+    if choices.subnets:  # else AWS looks for a default network, which a company has not
+        machine["SubnetId"] = choices.subnets[0]
     yield _tried(api, region, "ec2:RunInstances", "run_instances", machine)
     if choices.key_name is None:
-        key = {"KeyName": "runoff-doctor", "PublicKeyMaterial": b"ssh-ed25519 AAAA"}
+        key = {
+            "KeyName": "runoff-doctor",
+            "PublicKeyMaterial": b"ssh-ed25519 AAAA",
+            "TagSpecifications": _tagged("key-pair"),
+        }
         yield _tried(api, region, "ec2:ImportKeyPair", "import_key_pair", key)
     if choices.security_groups:
         return
@@ -109,8 +134,18 @@ def _makes(
     except (ApiError, RunoffError) as error:
         yield _blocks(f"{region} network", error)
         return
-    group = {"GroupName": "runoff-doctor", "Description": "never made", "VpcId": network}
+    group = {
+        "GroupName": "runoff-doctor",
+        "Description": "never made",
+        "VpcId": network,
+        "TagSpecifications": _tagged("security-group"),
+    }
     yield _tried(api, region, "ec2:CreateSecurityGroup", "create_security_group", group)
+
+
+def _tagged(*kinds: str) -> list[dict[str, Any]]:
+    """Tags as they are asked for with a thing: making it untagged may be allowed alone."""
+    return specifications(kinds, {RUN: "runoff-doctor"})
 
 
 def _tried(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from flows.amazon.api import Api, filters, items
 from flows.amazon.home import Home
 from flows.amazon.launching import LIVING, instances
 from flows.amazon.prices import price_at_launch
+from flows.amazon.removal import NEW
 from flows.clouds.protocol import (
     HELD,
     HELD_ELSEWHERE,
@@ -45,11 +46,17 @@ class _Left:
 
 
 def owned_in(
-    api: Api, region: str, home: Home, now: dt.datetime, known: Collection[str] = ()
+    api: Api, region: str, home: Home, now: dt.datetime, known: Mapping[str, Machine]
 ) -> Iterator[Owned]:
-    """All that is ours in a region: it bears all of our tags, or is a machine that is known."""
+    """All that is ours in a region: it bears all of our tags, or is a machine that is known.
+
+    ``known`` are machines that ledgers name, by id.
+    """
     wanted = [*tags.of_any_run(), *filters(instance_state_name=LIVING)]
     with_machine = set()
+    for unlisted in _unlisted(api, region, now, known):
+        with_machine.add((unlisted.campaign, unlisted.run))
+        yield _unseen(unlisted, home, region)
     for instance in instances(api, region, wanted):
         told = tags.read(instance)
         if not (tags.are_ours(told) or f"{region}/{instance['InstanceId']}" in known):
@@ -69,10 +76,40 @@ def owned_in(
             )
 
 
+def _unlisted(
+    api: Api, region: str, now: dt.datetime, known: Mapping[str, Machine]
+) -> list[Machine]:
+    """Machines that were got just now and that AWS does not list in any state yet."""
+    new = {
+        machine.id.partition("/")[2]: machine
+        for machine in known.values()
+        if machine.driver == DRIVER
+        and machine.id.startswith(f"{region}/i-")
+        and now - machine.acquired_at < NEW
+    }
+    if not new:
+        return []
+    listed = {
+        each["InstanceId"] for each in instances(api, region, filters(instance_id=sorted(new)))
+    }
+    return [machine for name, machine in new.items() if name not in listed]
+
+
+def _unseen(machine: Machine, home: Home, region: str) -> Owned:
+    run = home.run(machine.campaign, machine.run, region)
+    ended = LEFT_BEHIND if run.path.is_dir() else HELD_ELSEWHERE
+    return Owned(
+        machine=machine,
+        state=HELD if run.is_alive() else ended,
+        holder=f"campaign {machine.campaign!r}",
+        is_billed=True,
+        seen="got just now and not listed by AWS yet",
+    )
+
+
 def state_for(told: dict[str, str], home: Home, region: str) -> str:
     """Whether the campaign behind the tags lives, as far as can be told from here."""
-    by = told.get(tags.BY, "")
-    if not by.endswith(f"/{home.id}"):
+    if not tags.got_from(told, home.id):
         return HELD_ELSEWHERE
     run = home.run(told.get(tags.CAMPAIGN, ""), told.get(tags.RUN, ""), region)
     return HELD if run.is_alive() else LEFT_BEHIND

@@ -52,9 +52,13 @@ class Wish:
     choices: Aws
 
 
-def client_token(order: Order, place: Place, attempt: int) -> str:
-    """64 digits that are the same for the same attempt, and differ for every other."""
-    asked = (order.campaign, order.run, order.host_id, order.number, attempt)
+def client_token(order: Order, place: Place, attempt: int, home: str) -> str:
+    """64 digits that are the same for the same attempt, and differ for every other.
+
+    ``home`` is whose attempt it is: a schedule may start a run of one name on two machines in
+    the same second, and the one must not be given what the other got.
+    """
+    asked = (order.campaign, order.run, order.host_id, order.number, attempt, home)
     words = "\n".join(map(str, (*asked, place.zone, place.subnet)))
     return hashlib.sha256(words.encode()).hexdigest()
 
@@ -89,9 +93,7 @@ def run_instances(wish: Wish, place: Place, token: str) -> dict[str, Any]:
         "TagSpecifications": tags.specifications(kinds, wish.tags),
         **_network(wish, place),
     }
-    if choices.instance_profile is not None:
-        key = "Arn" if choices.instance_profile.startswith("arn:") else "Name"
-        request["IamInstanceProfile"] = {key: choices.instance_profile}
+    request |= profile_of(choices)
     if choices.market != "on-demand":
         request["InstanceMarketOptions"] = _MARKETS[choices.market]
     if choices.capacity_reservation is not None:
@@ -99,6 +101,14 @@ def run_instances(wish: Wish, place: Place, token: str) -> dict[str, Any]:
             "CapacityReservationTarget": {"CapacityReservationId": choices.capacity_reservation}
         }
     return request
+
+
+def profile_of(choices: Aws) -> dict[str, Any]:
+    """The stated instance profile, by name or ARN; nothing where there is none."""
+    if choices.instance_profile is None:
+        return {}
+    key = "Arn" if choices.instance_profile.startswith("arn:") else "Name"
+    return {"IamInstanceProfile": {key: choices.instance_profile}}
 
 
 def _volume(wish: Wish) -> dict[str, Any]:

@@ -14,6 +14,12 @@ from flows.clouds.protocol import Order
 from flows.errors import InfrastructureError, UsageError
 
 SSH_PORT: Final = 22
+_SOURCES: Final = {  # whom a rule admits, and by which name
+    "IpRanges": "CidrIp",
+    "Ipv6Ranges": "CidrIpv6",
+    "PrefixListIds": "PrefixListId",
+    "UserIdGroupPairs": "GroupId",
+}
 
 
 def places(api: Api, region: str, instance_type: str, choices: Aws) -> tuple[Place, ...]:
@@ -108,13 +114,16 @@ def group_for_caller(
     caller: str,
     made: Mapping[str, str],
     order: Order,
+    home: str,
 ) -> str:
-    """The id of the run's security group: port 22 for the caller and nothing else.
+    """The id of the run's security group: port 22 for the caller as of now, and nothing else.
+
+    What an earlier try of the run has admitted is no longer: its caller may be elsewhere now.
 
     Raises
     ------
     InfrastructureError
-        If a group of that name is there and none of the run's.
+        If a group of that name is there and none of the run's, or none of this ``home``'s.
     """
     try:
         answer = api(
@@ -126,13 +135,13 @@ def group_for_caller(
             VpcId=network,
             TagSpecifications=tags.specifications(("security-group",), made),
         )
-        group = str(answer["GroupId"])
+        group, earlier = str(answer["GroupId"]), []
     except ApiError as error:
         if error.code != "InvalidGroup.Duplicate":
             raise
         there = _named(api, region, network, name)
-        require_of_run(there, f"security group {name!r}", region, order)
-        group = str(there["GroupId"])
+        require_of_run(there, f"security group {name!r}", region, order, home)
+        group, earlier = str(there["GroupId"]), there.get("IpPermissions", [])
     try:
         api(
             "ec2",
@@ -144,7 +153,33 @@ def group_for_caller(
     except ApiError as error:
         if error.code != "InvalidPermission.Duplicate":
             raise
+    stale = [other for each in earlier if (other := _without(each, caller)) is not None]
+    if stale:
+        api(
+            "ec2",
+            "revoke_security_group_ingress",
+            region,
+            GroupId=group,
+            IpPermissions=stale,
+        )
     return group
+
+
+def _without(admitted: Mapping[str, Any], caller: str) -> dict[str, Any] | None:
+    """What a rule admits beside the caller's SSH; None where that is nobody."""
+    ports = {name: admitted[name] for name in ("FromPort", "ToPort") if name in admitted}
+    own = {"IpRanges": caller, "Ipv6Ranges": caller} if _is_ssh(admitted) else {}
+    others = {
+        kind: [each for each in admitted.get(kind, ()) if each.get(name) != own.get(kind)]
+        for kind, name in _SOURCES.items()
+    }
+    others = {kind: listed for kind, listed in others.items() if listed}
+    return {"IpProtocol": admitted["IpProtocol"], **ports, **others} if others else None
+
+
+def _is_ssh(admitted: Mapping[str, Any]) -> bool:
+    seen = (admitted["IpProtocol"], admitted.get("FromPort"), admitted.get("ToPort"))
+    return seen == ("tcp", SSH_PORT, SSH_PORT)
 
 
 def _ssh_from(caller: str) -> dict[str, Any]:
@@ -154,8 +189,10 @@ def _ssh_from(caller: str) -> dict[str, Any]:
     return {**base, "IpRanges": [{"CidrIp": caller, "Description": "the caller"}]}
 
 
-def require_of_run(thing: Mapping[str, Any], what: str, region: str, order: Order) -> None:
-    """Return if a thing bears the run's tags; others have names too."""
+def require_of_run(
+    thing: Mapping[str, Any], what: str, region: str, order: Order, home: str
+) -> None:
+    """Return if a thing bears the run's tags and was made from here; others have names too."""
     told = tags.read(thing)
     own = (tags.fit(order.campaign), tags.fit(order.run))
     if not tags.are_ours(told) or (told[tags.CAMPAIGN], told[tags.RUN]) != own:
@@ -163,6 +200,12 @@ def require_of_run(thing: Mapping[str, Any], what: str, region: str, order: Orde
             f"AWS {region}",
             f"a {what} is there that is not of this run",
             "It is not touched: remove or rename it, or name the run otherwise",
+        )
+    if not tags.got_from(told, home):
+        raise InfrastructureError(
+            f"AWS {region}",
+            f"run {order.run!r} has a {what} already, made by {told[tags.BY]}",
+            "Go on there; or, if nobody needs it: runoff machines --release --all",
         )
 
 

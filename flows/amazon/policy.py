@@ -38,6 +38,7 @@ CHANGES_OURS: Final = (
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteSecurityGroup",
     "ec2:DeleteVolume",
+    "ec2:RevokeSecurityGroupIngress",
     "ec2:TerminateInstances",
 )
 TAGS_WHAT_IT_MAKES: Final = "ec2:CreateTags"

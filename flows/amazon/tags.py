@@ -74,6 +74,11 @@ def are_ours(told: Mapping[str, str]) -> bool:
     )
 
 
+def got_from(told: Mapping[str, str], home: str) -> bool:
+    """Whether what bears the tags was made from a home of this id, and from no other."""
+    return told.get(BY, "").rpartition("/")[2] == home
+
+
 def of_run(campaign: str, run: str) -> list[dict[str, Any]]:
     """The filter that finds all that was made for a run."""
     return [

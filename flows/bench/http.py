@@ -1,4 +1,8 @@
-"""Single requests outside the measured window: blocking, one connection each."""
+"""Single requests outside the measured window: blocking, one connection each.
+
+One whose connection is reset is asked again: it measures nothing, and a way to the server that
+was cut for a moment is no fault of the server's.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import http.client
 import os
 import socket
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +20,7 @@ from flows.load.address import shown
 from flows.load.plan import Endpoint, Tls
 
 CONNECT_TIMEOUT_S = 10.0
+_PAUSES_S = (0.5, 1.5)
 LOOPBACK_ONLY = "RUNOFF_LOOPBACK_ONLY"
 
 
@@ -56,7 +62,8 @@ def _ask(
     _refuse_beyond_loopback(shown(url), parts.hostname or "")
     payload = None if body is None else body.encode()
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    try:
+
+    def ask() -> Answer:
         connection = _connection(parts.scheme, parts.hostname or "", parts.port, tls)
         try:
             connection.connect()
@@ -67,6 +74,14 @@ def _ask(
             return Answer(status=answer.status, body=answer.read(), headers=found)
         finally:
             connection.close()
+
+    try:
+        for pause_s in _PAUSES_S:
+            try:
+                return ask()
+            except (ConnectionResetError, BrokenPipeError):
+                time.sleep(pause_s)  # a tunnel that was cut stands again by then
+        return ask()
     except (OSError, http.client.HTTPException) as error:
         raise _unreachable(shown(url), error, timeout_s) from None
 

@@ -107,6 +107,12 @@ Tokenizer = Annotated[
     typer.Option(help="tokenizer.json; not needed for prompts of token ids."),
 ]
 Shards = Annotated[int, typer.Option(min=1, help="Load processes with independent streams.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="A Dask scheduler: each shard on a worker of its own."
+    ),
+]
 JsonOut = Annotated[
     str | None,
     typer.Option("--json", metavar="PATH|-", help="Summary as JSON; - is stdout."),

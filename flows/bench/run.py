@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from flows.bench.endings import endings_held
 from flows.bench.planning import CellPlan, write_plans
 from flows.bench.probe import Survey, survey
+from flows.bench.scratch import scratch
 from flows.bench.shard import HERE, Job, OpenPlace, Place
 from flows.bench.spec import CellSpec
 from flows.bench.tokens import token_count
@@ -76,8 +76,7 @@ def _measured(
     count_tokens = token_count(spec.content.tokenizer)
     found = known or survey(spec)
     watch = Watch.over(spec.target.endpoints, launched, clock=place.now_ns)
-    with tempfile.TemporaryDirectory(prefix="runoff-bench-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         plan = write_plans(spec, found, folder, count_tokens)
         jobs = [Job(plan=path, raw=path.with_suffix(".raw")) for path in plan.paths]
         watch.settle_before()

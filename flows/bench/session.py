@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,8 @@ from flows.bench.flags import Flags, cell_spec
 from flows.bench.places import STANDARD_OUTPUT, check_apart, check_place, write_json
 from flows.bench.probe import survey
 from flows.bench.run import CellFiles, measure_cell
+from flows.bench.scratch import scratch
+from flows.bench.shard import HERE, Place
 from flows.bench.spec import CellSpec
 from flows.bench.tokens import tokenizer_text
 from flows.console import Console
@@ -39,6 +40,7 @@ class _Session:
     spec: CellSpec
     console: Console
     folder: Path
+    place: Place
     files: list[CellFiles] = field(default_factory=list)
     summaries: list[CellSummary] = field(default_factory=list)
     documents: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +52,7 @@ class _Session:
         try:
             for replication in range(replications):
                 spec = replace(self.spec, replication=replication)
-                files = measure_cell(spec, self.folder, known=found)
+                files = measure_cell(spec, self.folder, known=found, place=self.place)
                 with endings_held():
                     self._take(spec, files)
                 if files.interrupted:
@@ -65,6 +67,7 @@ class _Session:
         # a second of imports that would only delay the first send
         from flows.bench.judge import document_of, summary_of  # noqa: PLC0415
         from flows.bench.show import show_cell  # noqa: PLC0415
+        from flows.bench.show_machines import show_machines  # noqa: PLC0415
         from flows.bench.show_server import show_basis, show_queue_time  # noqa: PLC0415
 
         summary = summary_of(spec, files)
@@ -76,6 +79,7 @@ class _Session:
             show_basis(self.console, document)
             show_cell(self.console, spec, summary)
             show_queue_time(self.console, document)
+            show_machines(self.console, document)
 
     def keep(self, json_out: str | None, raw: Path | None) -> None:
         """Write what all replications together say where the user wants it."""
@@ -109,12 +113,23 @@ def run_cells(given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     check_place("--raw", raw)
     check_apart(json_out, raw)
     tokenizer_text(spec.content.tokenizer)
-    with endings_interrupt(), tempfile.TemporaryDirectory(prefix="runoff-bench-") as folder:
-        session = _Session(spec, console_for(json_out), Path(folder))
+    place = _place(given["dask"], spec)
+    with endings_interrupt(), scratch() as folder:
+        session = _Session(spec, console_for(json_out), folder, place)
         session.measure(given["replications"])
         with endings_held():
             session.keep(json_out, raw)
     raise Finished(session.exit_code())
+
+
+def _place(dask: str | None, spec: CellSpec) -> Place:
+    if dask is None:
+        return HERE
+    from flows.bench.dask_machines import check_address  # noqa: PLC0415 - few have Dask
+    from flows.bench.dask_place import DaskPlace  # noqa: PLC0415
+
+    check_address(dask)
+    return DaskPlace(address=dask, endpoints=spec.target.endpoints, shards=spec.shards)
 
 
 def run_calibration(json_out: str | None) -> None:

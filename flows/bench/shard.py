@@ -1,6 +1,7 @@
 """One shard of the load: a process of its own that needs a plan file and nothing else.
 
-Where the shards of a cell run is a ``Place``: here, or on another host beside the server.
+Where the shards of a cell run is a ``Place``: here, on another host beside the server, or on
+the workers of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flows.bench.endings import endings_held, endings_interrupt
 from flows.errors import InfrastructureError
 
 _PATIENCE_S: Final = 3600.0  # nothing is to be done while the shards run
-_LAST_WORDS: Final = 2_000  # bytes of what a failed process said
+LAST_WORDS: Final = 2_000  # bytes of what a failed process said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,7 @@ def run_shards(
     with endings_interrupt():
         try:
             with endings_held():  # a process that nobody knows of would go on alone
-                processes.extend(_start(job) for job in jobs)
+                processes.extend(start_shard(job) for job in jobs)
             _wait(processes, meanwhile)
         except KeyboardInterrupt:
             interrupted = True
@@ -129,8 +130,8 @@ def run_shards(
     return interrupted
 
 
-def _start(job: Job) -> subprocess.Popen[bytes]:
-    """The load process, started.
+def start_shard(job: Job, pass_fds: Sequence[int] = ()) -> subprocess.Popen[bytes]:
+    """The load process, started, with these descriptors of ours.
 
     -P keeps a folder of the user's that is named like ours out of its way; in a process
     group of its own the terminal's Ctrl-C reaches it through us alone. It knows us, so that
@@ -144,6 +145,7 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             process_group=0,
+            pass_fds=pass_fds,
         )
 
 
@@ -167,7 +169,7 @@ def _hand_on(processes: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _silent(job: Job, code: int) -> InfrastructureError:
-    said = job.log.read_bytes()[-_LAST_WORDS:].decode(errors="replace").strip()
+    said = job.log.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
     last = said.splitlines()[-1] if said else "it said nothing"
     return InfrastructureError(
         "the load process", f"ended with code {code} and no raw file: {last}", ""

@@ -12,6 +12,7 @@ from flows.console import Console
 from reports.cell import CellSummary, Verdict
 from reports.cell.clauses import Clause
 from reports.cell.goodput import Goodput
+from reports.metric_names import statistic_name
 from reports.tables import Cell, Column, Meaning, Table
 
 _LATENCIES: Final = {
@@ -88,8 +89,9 @@ def _goodput_table(summary: CellSummary) -> Table:
     rows = []
     for name, found in summary.goodput.items():
         chosen = name == summary.settings.slo.itl_statistic
+        title = statistic_name(name)
         rows.append(
-            (Cell(text=f"{name} (the contract's)" if chosen else name), *_shares(found))
+            (Cell(text=f"{title} (the contract's)" if chosen else title), *_shares(found))
         )
     return Table(
         title="Goodput",
@@ -118,7 +120,7 @@ def _clause_table(clauses: list[Clause]) -> Table:
         verdict = Cell(text=clause.verdict, meaning=_MEANINGS.get(clause.verdict, "warn"))
         rows.append(
             (
-                Cell(text=clause.statistic),
+                Cell(text=statistic_name(clause.statistic)),
                 *(Cell(text=shown(value)) for value in values),
                 verdict,
             )

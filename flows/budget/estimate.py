@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from catalog.quantity import Basis
-from flows.budget.steps import host_of, is_simulated, steps
+from flows.budget.steps import (
+    NOTHING,
+    Beside,
+    Host,
+    host_of,
+    is_simulated,
+    qualified,
+    steps,
+    until_measured,
+)
 from flows.budget.times import Range, added
 from flows.matrix.order import visits
 from reports.run.number import Number
@@ -28,18 +37,44 @@ class Totals:
     usd: Range | None
 
 
-def estimate(plan: RunPlan) -> tuple[EstimateItem, ...]:
+def estimate(plan: RunPlan, beside: Beside = NOTHING) -> tuple[EstimateItem, ...]:
     """Each step of the plan, host by host, in the order in which it comes."""
-    found: list[EstimateItem] = []
-    for host in dict.fromkeys(visit.host for visit in plan.order):
-        found += steps(host_of(plan, host))
-    return tuple(found)
+    names = dict.fromkeys(visit.host for visit in plan.order)
+    hosts = [host_of(plan, name, beside) for name in names]
+    waits = _waits(hosts)
+    return tuple(
+        item for host, wait in zip(hosts, waits, strict=True) for item in steps(host, wait)
+    )
+
+
+def _waits(hosts: Sequence[Host]) -> list[Range]:
+    """How long each machine stands idle, because others' quality is still to be measured.
+
+    Quality comes after all cells of all machines, one candidate after another, and no machine
+    is given back before the last of them.
+    """
+    asked = [_time(qualified(host)) for host in hosts]
+    if not any(each.high for each in asked):
+        return [Range()] * len(hosts)
+    cells = [_time(until_measured(host)) for host in hosts]
+    longest = Range(max(each.low for each in cells), max(each.high for each in cells))
+    found = []
+    for number, own in enumerate(cells):
+        others = added(each for other, each in enumerate(asked) if other != number)
+        most_s = longest.high - own.high + others.high
+        # the machine that is last at the low end need not be so at the high end
+        found.append(Range(min(longest.low - own.low + others.low, most_s), most_s))
+    return found
+
+
+def _time(items: Sequence[EstimateItem]) -> Range:
+    return added(Range(each.low_s, each.high_s) for each in items)
 
 
 def totals(items: Sequence[EstimateItem]) -> Totals:
     """The sums of an estimate."""
     by_host = {
-        host: added(Range(each.low_s, each.high_s) for each in items if each.host == host)
+        host: _time([each for each in items if each.host == host])
         for host in dict.fromkeys(each.host for each in items)
     }
     money = [
@@ -57,7 +92,7 @@ def totals(items: Sequence[EstimateItem]) -> Totals:
     )
 
 
-def money_not_spent(plan: RunPlan) -> Number | None:
+def money_not_spent(plan: RunPlan, beside: Beside = NOTHING) -> Number | None:
     """What measuring those that the paper vote kept out would have cost, in USD.
 
     None where nobody was kept out (simulated engines would have cost nothing), or where a
@@ -71,7 +106,7 @@ def money_not_spent(plan: RunPlan) -> Number | None:
     if not gated:
         return None
     instead = plan.model_copy(update={"candidates": gated, "order": visits(gated, plan.matrix)})
-    usd = totals(estimate(instead)).usd
+    usd = totals(estimate(instead, beside)).usd
     if usd is None:
         return None
     return Number(

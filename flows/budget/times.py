@@ -11,7 +11,7 @@ from reports.run.plan_file import CandidateFacts, ContractFacts, LoadPoint, Matr
 
 _MEAN_UNKNOWN: Final = 128.0  # tokens, where a plan does not say
 _GUESSED_REQUEST_S: Final = (0.5, 60.0)  # one request, where neither bound nor limit says more
-_BESIDE_LIMITS: Final = 1 / 20  # a request may be so much faster than the contract allows
+BESIDE_LIMITS: Final = 1 / 20  # a request may be so much faster than the contract allows
 _SETTLING_S: Final = (2.0, 15.0)  # around every cell: probe, tokens, files
 _CONVERGED: Final = 30  # requests after which an adaptive warm-up may end: three windows
 _BOOT_S: Final = {"cloud": (60.0, 600.0)}
@@ -21,11 +21,17 @@ _INSTALL_S: Final = {
     "cloud": (60.0, 900.0),
 }
 _DOWNLOAD_B_PER_S: Final = (1.0e9, 0.1e9)
+_UPLOAD_B_PER_S: Final = (0.125e9, 0.0125e9)  # from here: 1 Gbit/s to 100 Mbit/s
+AWAY: Final = ("ssh", "cloud")
 _READ_B_PER_S: Final = (3.0e9, 0.3e9)
 _START_S: Final = (1.0, 60.0)  # a server beside its weights: processes, graphs, first token
 _STOP_S: Final = (0.5, 15.0)
 _RELEASE_S: Final = {"local": (1.0, 10.0), "ssh": (5.0, 60.0), "cloud": (10.0, 120.0)}
 PROOF_POINTS: Final = 2
+_CALIBRATION_S: Final = (25.0, 300.0)  # on two cores; three attempts, with PyTorch's figures
+_SHORT_CALIBRATION_S: Final = (5.0, 60.0)  # the same of an exploratory campaign, one attempt
+_ACCELERATOR_S: Final = (0.0, 120.0)  # nothing without PyTorch there; nine figures, three times
+_SHORT_ACCELERATOR_S: Final = (0.0, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +73,31 @@ def install(host_class: str) -> Range:
     return Range.of(_INSTALL_S.get(host_class, (0.0, 0.0)))
 
 
+def calibration(devices: int, *, is_short: bool) -> Range:
+    """Measuring what a machine with so many accelerators reaches."""
+    host, each = (
+        (_SHORT_CALIBRATION_S, _SHORT_ACCELERATOR_S)
+        if is_short
+        else (_CALIBRATION_S, _ACCELERATOR_S)
+    )
+    return Range.of(host) + Range.of(each) * devices
+
+
 def download(candidate: CandidateFacts) -> Range:
-    """Fetching the weights, or making them, by their size."""
-    if candidate.kind == "endpoint" or candidate.checkpoint not in ("hub", "dummy"):
+    """Fetching the weights, or making them, by their size.
+
+    What is made here or lies here is copied to a machine elsewhere, unless it is there already.
+    """
+    if candidate.kind == "endpoint":
         return Range()
-    return _by_size(candidate, _DOWNLOAD_B_PER_S)
+    if candidate.checkpoint == "hub":
+        return _by_size(candidate, _DOWNLOAD_B_PER_S)
+    is_dummy = candidate.checkpoint == "dummy"
+    made = _by_size(candidate, _DOWNLOAD_B_PER_S) if is_dummy else Range()
+    if candidate.host_class not in AWAY:
+        return made
+    sent = _by_size(candidate, _UPLOAD_B_PER_S)
+    return made + Range(sent.low if candidate.host_class == "cloud" else 0.0, sent.high)
 
 
 def start(candidate: CandidateFacts) -> Range:
@@ -111,9 +137,9 @@ def request(plan: RunPlan, candidate: CandidateFacts) -> Range:
     if slow is None and goal_per_s is not None:
         slow = (contract.concurrency or 1) / goal_per_s
     if slow is None:
-        slow = fast / _BESIDE_LIMITS if fast is not None else _GUESSED_REQUEST_S[1]
+        slow = fast / BESIDE_LIMITS if fast is not None else _GUESSED_REQUEST_S[1]
     if fast is None:
-        fast = min(_GUESSED_REQUEST_S[0], slow * _BESIDE_LIMITS)
+        fast = min(_GUESSED_REQUEST_S[0], slow * BESIDE_LIMITS)
     return Range(min(fast, slow), max(fast, slow))
 
 

@@ -31,7 +31,7 @@ class HubCheckpoint:
     @property
     def pinned(self) -> bool:
         """Whether the revision names one commit, so that later pulls bring the same bytes."""
-        return self.revision is not None and bool(_COMMIT.fullmatch(self.revision))
+        return is_commit(self.revision)
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -50,6 +50,11 @@ class HubCheckpoint:
     def requested(self) -> Checkpoint:
         """The checkpoint of a launch request."""
         return Checkpoint(kind="hub")
+
+
+def is_commit(revision: str | None) -> bool:
+    """Whether a revision names one commit; a branch or a tag may move."""
+    return revision is not None and bool(_COMMIT.fullmatch(revision))
 
 
 def hub_checkpoint(name: str, revision: str | None, model: Model) -> HubCheckpoint:

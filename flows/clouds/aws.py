@@ -98,7 +98,6 @@ class Boto:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._endpoint = environment.get(ENDPOINT) or None
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
         self._opened: boto3.Session | None = None
@@ -167,7 +166,8 @@ class Boto:
             return self._opened
 
     def _client(self, service: str, region: str) -> Any:
-        self._refuse_beyond_loopback()
+        endpoint = self._endpoint(service)
+        self._refuse_beyond_loopback(endpoint)
         from botocore.config import Config  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -176,7 +176,7 @@ class Boto:
                 self._clients[service, region] = session.client(
                     service,
                     region_name=region,
-                    endpoint_url=self._endpoint,
+                    endpoint_url=endpoint,
                     config=Config(
                         retries={"mode": "standard", "total_max_attempts": _TRIES},
                         connect_timeout=_CONNECT_S,
@@ -185,10 +185,15 @@ class Boto:
                 )
             return self._clients[service, region]
 
-    def _refuse_beyond_loopback(self) -> None:
+    def _endpoint(self, service: str) -> str | None:
+        """Another address than AWS's own: that of the service, else that of all."""
+        own = f"{ENDPOINT}_{service.upper().replace('-', '_')}"
+        return self._environment.get(own) or self._environment.get(ENDPOINT) or None
+
+    def _refuse_beyond_loopback(self, endpoint: str | None) -> None:
         if self._environment.get(LOOPBACK_ONLY) != "1":
             return
-        host = (self._endpoint or "").partition("://")[2].partition("/")[0].rpartition(":")[0]
+        host = (endpoint or "").partition("://")[2].partition("/")[0].rpartition(":")[0]
         if not is_loopback(host):
             raise InfrastructureError(
                 "AWS", f"{LOOPBACK_ONLY}=1 keeps every request here", f"Unset it, or {ENDPOINT}"

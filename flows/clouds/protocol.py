@@ -16,7 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -220,8 +220,16 @@ class Driver(Protocol):
 
 
 def machine_from_json(document: object) -> Machine:
-    """A machine as the ledger keeps it; ValueError where it is none."""
-    return _MACHINE.validate_python(document)
+    """A machine as the ledger keeps it; ValueError where it is none.
+
+    A time without a zone, which only another hand can have written, is taken for UTC.
+    """
+    found = _MACHINE.validate_python(document)
+    return replace(found, acquired_at=_zoned(found.acquired_at), expires=_zoned(found.expires))
+
+
+def _zoned(time: dt.datetime) -> dt.datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=dt.UTC)
 
 
 def _plain(adapter: TypeAdapter[Any], value: object) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def command(
     ca_file: options.CaFile = None,
     tokenizer: options.Tokenizer = None,
     shards: options.Shards = 1,
+    dask: options.Dask = None,
     json_out: options.JsonOut = None,
     raw: options.Raw = None,
     calibrate: options.Calibrate = False,

@@ -17,7 +17,7 @@ from catalog.listing import facts
 from catalog.load import load_catalog
 from catalog.sanity import Finding, check, check_runtimes
 from deploy_templates.registry import load_runtimes
-from flows.catalog_places import place_of, unreadable_campaigns
+from flows.catalog_places import is_old_price, old_prices, place_of, unreadable_campaigns
 from flows.catalog_view import Shelf, entry_table, kind_table, shelves, shelves_table
 from flows.console import Console
 from flows.errors import ExitCode, Finished, UsageError
@@ -25,6 +25,10 @@ from reports.schemas import RESULTS, result_schema
 from reports.tables import Table
 
 _FILES = (*KINDS, *RESULTS)
+_MORE = (
+    "List a kind with `runoff catalog show KIND`, one entry with the source of each fact "
+    "with `runoff catalog show KIND NAME`."
+)
 app = typer.Typer(no_args_is_help=True, help="Check, show and describe the catalog.")
 Folders = Annotated[
     list[Path] | None,
@@ -49,7 +53,10 @@ def check_facts(
     for error in broken:
         sys.stdout.write(f"{error.where}: error: {error.seen}. {error.do}\n")
     for finding in findings:
-        sys.stdout.write(f"{_sentence(finding, place_of(finding, loaded, folders))}\n")
+        if not is_old_price(finding):
+            sys.stdout.write(f"{_sentence(finding, place_of(finding, loaded, folders))}\n")
+    for line in old_prices(findings, loaded, day):
+        sys.stdout.write(f"{line}\n")
     errors = len(broken) + sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) + len(broken) - errors
     counts = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
@@ -72,6 +79,8 @@ def show(
     held = shelves(tuple(catalog or ()))
     if not kind:
         _write(shelves_table(held), {s.kind: len(s.entries) for s in held}, as_json=as_json)
+        if not as_json:
+            Console(sys.stdout).paragraphs([_MORE], indent="")
         return
     shelf = _shelf(held, kind)
     if not name:

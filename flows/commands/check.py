@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.metadata
 import json
 import sys
@@ -14,7 +15,7 @@ import typer
 
 from flows.console import Console
 from flows.errors import ExitCode, Finished, UsageError
-from flows.run_directory import RunArgument, run_at
+from flows.run_directory import RunArgument, refuse_written, run_at
 from reports.tables import Cell, Column, Meaning, Table
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def command(
 ) -> None:
     """Check a run: files against the manifest, conclusion against the evidence, signoff.
 
-    Ends with 0, or with 7 where a row fails.
+    Ends with 0, with 7 where a row fails, with 8 while another process writes the run.
     """
     from flows.check_run import check_run  # noqa: PLC0415 - help starts without it
 
@@ -55,7 +56,10 @@ def command(
             "Name a file of keys",
         )
     version = importlib.metadata.version("runoff")
-    rows = check_run(run_at(run).folder, version=version, allowed=allowed_signers)
+    today = dt.datetime.now(dt.UTC).date()
+    folder = run_at(run).folder
+    refuse_written(folder)  # its files are ahead of its manifest
+    rows = check_run(folder, version=version, today=today, allowed=allowed_signers)
     failed = any(row.verdict == "fail" for row in rows)
     if as_json:
         found = {

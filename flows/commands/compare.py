@@ -24,7 +24,11 @@ def command(
         bool, typer.Option("--rehearse", help="Against simulated engines; costs nothing.")
     ] = False,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN|latest", help="Go on with a run that was begun.")
+        str | None,
+        typer.Option(
+            metavar="RUN|latest|unfinished",
+            help="Go on with a run that was begun; unfinished: if the newest was killed.",
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Rent machines without asking.")] = False,
     budget_usd: Annotated[
@@ -62,6 +66,9 @@ def command(
     """Screen, launch, load, measure, release, and say which candidate to take.
 
     Ctrl-C ends it early, with machines given back and a report of what there is.
+
+    Exit code 0 on a decision; 3: the paper leaves nobody; 4: none complies; 5: inconclusive;
+    8: no decision is left; 9: the budget's end; 10: a machine may still be billed.
     """
     from flows.compare import compare  # noqa: PLC0415 - much is imported there
     from flows.compare_view import agreed, show_outcome  # noqa: PLC0415

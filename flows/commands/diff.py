@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.console import Console
-from flows.run_directory import run_at
+from flows.run_directory import refuse_unfinished, run_at
 
 if TYPE_CHECKING:
     from reports.diff import RunDiff
@@ -33,7 +33,10 @@ def command(
     from flows.diff_view import show_diff  # noqa: PLC0415 - help starts without it
     from reports.diff import diff_runs  # noqa: PLC0415 - help starts without it
 
-    found = diff_runs(run_at(a), run_at(b))
+    earlier, later = run_at(a), run_at(b)
+    for each in (earlier, later):
+        refuse_unfinished(each.folder)
+    found = diff_runs(earlier, later)
     if as_json:
         sys.stdout.write(json.dumps(_json(found), indent=1, allow_nan=False) + "\n")
         return

@@ -20,10 +20,11 @@ from flows.console import Console
 from flows.doctor.examine import Examination, checked, examined, with_bandwidth
 from flows.doctor.tools import engines, real_tools
 from flows.doctor.view import bandwidth_line, campaign_table, machine_table
-from flows.errors import ExitCode, Finished, UsageError
+from flows.errors import ExitCode, Finished, RunoffError, UsageError
 from flows.home import state_folder
-from flows.preflight import real_probes
-from flows.store.places import store_place
+from flows.preflight import Finding, real_probes
+from flows.preflight.finding import of_error
+from flows.store.places import StorePlace, store_place
 from flows.system.here import facts_here
 
 _AWS: Final = "aws"
@@ -79,12 +80,14 @@ def command(
     load = probes.load()  # before anything of ours disturbs it
     probes = replace(probes, load=lambda: load)
     stated_store = stated.store if stated is not None else "runs"
-    store = store_place(stated_store, state_folder(os.environ), os.environ).root
+    place = store_place(stated_store, state_folder(os.environ), os.environ)
+    store = place.root
     found = examined(probes, real_tools(os.environ), engines(folders), load, store)
     if campaign is not None and stated is not None:
         with located(campaign):
             verdict = checked(stated, facts, folders, probes, today=now.date(), store=store)
-        found = replace(found, checked=verdict)
+        findings = (*verdict.findings, *_of_store(place))
+        found = replace(found, checked=replace(verdict, findings=findings))
     if bandwidth:
         found = replace(found, system=with_bandwidth(found.system))
     if as_json:
@@ -93,6 +96,15 @@ def command(
         _show(found)
     if not found.is_ready:
         raise Finished(ExitCode.INFRASTRUCTURE)
+
+
+def _of_store(place: StorePlace) -> tuple[Finding, ...]:
+    """What keeps a campaign from the bucket that its runs are copied to; nothing is written."""
+    try:
+        place.require_reachable()
+    except RunoffError as error:
+        return (of_error(error),)
+    return ()
 
 
 def _aws(regions: list[str], kinds: Sequence[str], *, policy: bool, as_json: bool) -> None:

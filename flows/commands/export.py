@@ -52,34 +52,46 @@ def command(
 
     Overwrites nothing.
     """
-    from flows.handing_on import foreign_text, write_launch  # noqa: PLC0415 - help starts without it
+    from flows.handing_on import foreign_text, launch_files  # noqa: PLC0415 - help starts without it
 
     asked = (bundle, csv, launch, vllm_bench, decision_record)
     if all(each is None for each in asked):
         raise UsageError("export", "nothing is asked for", "Give --bundle, --launch or another")
     found = run_at(run)
+    # whatever can be refused is, before the first file is written
+    texts: dict[Path, str] = {}
+    if csv is not None:
+        _require_no_csv(csv)
+    if launch is not None:
+        texts |= launch_files(found, launch, out, candidate)
+    if vllm_bench is not None:
+        texts[_new(vllm_bench)] = foreign_text(found, "vllm-bench", candidate)
+    if decision_record is not None:
+        texts[_new(decision_record)] = _record(found)
     if bundle is not None:
         files = write_bundle(found.folder, bundle)
         _said(bundle, f"{files} files; python3 verify.py proves them")
     if csv is not None:
         _write_csv(found, csv)
-    if launch is not None:
-        for path in write_launch(found, launch, out, candidate):
-            _said(path)
-    if vllm_bench is not None:
-        _write_new(vllm_bench, foreign_text(found, "vllm-bench", candidate))
-    if decision_record is not None:
-        _write_new(decision_record, _record(found))
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode(), is_new=True)
+        _said(path)
 
 
-def _write_csv(run: Run, folder: Path) -> None:
-    from reports.frames import NAMES, write_csv  # noqa: PLC0415 - only this option needs pandas
+def _require_no_csv(folder: Path) -> None:
+    from reports.frames import NAMES  # noqa: PLC0415 - only this option needs pandas
 
     for name in NAMES:
         if (folder / f"{name}.csv").exists():
             raise UsageError(
                 str(folder / f"{name}.csv"), "this file exists", "Choose another folder"
             )
+
+
+def _write_csv(run: Run, folder: Path) -> None:
+    from reports.frames import write_csv  # noqa: PLC0415 - only this option needs pandas
+
     for path in write_csv(run, folder):
         _said(path)
 
@@ -95,9 +107,10 @@ def _record(run: Run) -> str:
     )
 
 
-def _write_new(path: Path, text: str) -> None:
-    write_whole(path, text.encode(), is_new=True)
-    _said(path)
+def _new(path: Path) -> Path:
+    if path.exists():
+        raise UsageError(str(path), "this file exists", "Choose another place")
+    return path
 
 
 def _said(path: Path, what: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.metadata
 import json
 import os
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from catalog.store import S3
 from flows.errors import UsageError
 from flows.home import cache_folder
-from flows.store.places import S3, fetched_facts
+from flows.store.places import fetched_facts
 
 if TYPE_CHECKING:
     from reports.history.site import Written
@@ -50,8 +52,8 @@ def command(
         out = out or Path("history")
     if not folder.is_dir():
         raise UsageError(str(folder), "there is no such folder", "Name the folder of runs")
-    version = importlib.metadata.version("runoff")
-    written = write_history(folder, out or folder / "history", maker=version)
+    version, today = importlib.metadata.version("runoff"), dt.datetime.now(dt.UTC).date()
+    written = write_history(folder, out or folder / "history", maker=version, today=today)
     if as_json:
         sys.stdout.write(json.dumps(_json(written), indent=1) + "\n")
         return
@@ -71,6 +73,15 @@ def _lines(written: Written) -> list[str]:
     lines += [
         f"{campaign}: {line}" for campaign, found in written.changes.items() for line in found
     ]
+    lines += [
+        f"{run.path}: its signoff expired: valid until {run.valid_until}"
+        for run in written.expired
+    ]
+    lines += [
+        f"{run.path}: re-evaluation of {run.baseline}: {run.answer}"
+        for run in written.runs
+        if run.answer not in (None, "still valid")
+    ]
     return lines
 
 
@@ -81,5 +92,6 @@ def _json(written: Written) -> dict[str, object]:
         "runs": [run.model_dump(mode="json", exclude={"candidates"}) for run in written.runs],
         "read": written.read,
         "made": list(written.made),
+        "expired": [run.path for run in written.expired],
         "changes": {name: list(found) for name, found in written.changes.items()},
     }

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from catalog.load import load_campaign, load_catalog, located
+from catalog.store import S3
 from flows.errors import UsageError
-from flows.store.places import S3
 from reports.interop import tools
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,9 +16,10 @@ from flows.clouds.protocol import Site
 from flows.console import Console
 from flows.errors import InfrastructureError, StillBilled, UsageError
 from flows.home import state_folder
-from flows.machines_view import machines_table, total
+from flows.machines_view import holders, machines_table, total
 from flows.owned import Holding
 from flows.owned_here import Look, look, recorder, remove
+from flows.store.places import store_place
 
 SCHEMA_VERSION = 1
 
@@ -40,8 +40,11 @@ def command(
         bool, typer.Option("--json", help="All of it as JSON on standard output.")
     ] = False,
     store: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="Where runs are kept; may be repeated."),
+        list[str] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where runs are kept; may be repeated. Those copied to S3 are known.",
+        ),
     ] = None,
     region: Annotated[
         list[str] | None,
@@ -53,7 +56,7 @@ def command(
     Exit code 10 if anything that costs money is ours, 8 if a cloud could not be asked, else 0.
     """
     site = _site(region or ())
-    stores = store or [Path("runs")]
+    stores = [store_place(each, site.state, os.environ).root for each in store or ["runs"]]
     found = look(site, stores)
     if release:
         wanted = tuple(each for each in found.holdings if everything or each.is_abandoned)
@@ -83,7 +86,9 @@ def _site(regions: Sequence[str]) -> Site:
 
 
 def _ask(wanted: Sequence[Holding]) -> None:
-    Console(sys.stderr).table(machines_table(wanted))
+    console = Console(sys.stderr)
+    console.table(machines_table(wanted))
+    console.paragraphs(holders(wanted))
     if not sys.stdin.isatty():
         raise UsageError("--release", "nobody is here to be asked", "Add --yes")
     sys.stderr.write(f"\nRemove {len(wanted)} of these? [y/N] ")
@@ -120,6 +125,7 @@ def _show(found: Look) -> None:
     console = Console(sys.stdout)
     if found.holdings:
         console.table(machines_table(found.holdings))
+        console.paragraphs(holders(found.holdings))
     elif not found.problems:
         console.heading("Nothing is ours")
     console.paragraphs(found.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import sys
 from collections.abc import Mapping
@@ -12,13 +13,15 @@ import typer
 
 from flows.errors import EvidenceError
 from flows.home import state_folder
-from flows.run_directory import RunArgument, only_writer, run_at
+from flows.run_directory import RunArgument, only_writer, refuse_changed, run_at
 from flows.store.places import copy_again
-from reports.manifest import verify
 from reports.render import made_pages, render_pages
 from reports.run import layout
 from reports.run.layout import RunFolder
+from reports.run.read import read_file
+from reports.run.signoff_file import Signoff
 from reports.run.write import write_whole
+from reports.validity import expiry_words
 
 
 def command(
@@ -43,7 +46,7 @@ def command(
     what its manifest says is refused (exit code 7), as are pages that differ with --check.
     """
     folder = run_at(run).folder
-    _refuse_changed(folder)
+    refuse_changed(folder)
     places = {layout.REPORT_HTML: html, layout.REPORT_MARKDOWN: markdown, layout.JUNIT: junit}
     elsewhere = {name: path for name, path in places.items() if path is not None}
     if check:
@@ -60,18 +63,15 @@ def command(
         copy = copy_again(folder, state_folder(os.environ), os.environ)
         if copy is not None:
             sys.stderr.write(f"copied to {copy}\n")
+    _tell_expiry(folder, dt.datetime.now(dt.UTC).date())
 
 
-def _refuse_changed(folder: RunFolder) -> None:
-    found = verify(folder)
-    if found:
-        first = found[0]
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-        raise EvidenceError(
-            str(folder.path),
-            f"not what its manifest says: {first.path} ({first.kind}: {first.seen}){more}",
-            "Look with runoff check; restore the files",
-        )
+def _tell_expiry(folder: RunFolder, today: dt.date) -> None:
+    """Whether a signoff can still be relied on: the pages are the same on any day."""
+    path = folder.file(layout.SIGNOFF)
+    if path.is_file():
+        words = expiry_words(read_file(path, Signoff).valid_until, today)
+        sys.stderr.write(f"signoff: {words}\n")
 
 
 def _compare(folder: RunFolder, made: Mapping[str, str]) -> None:

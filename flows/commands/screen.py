@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from catalog.entries import Catalog
 from catalog.load import load_campaign, load_catalog, located
 from catalog.schema import Campaign
 from catalog.screen import Screen, screen, screen_all_offers
 from deploy_templates.registry import load_runtimes
+from flows.calibrate.apply import Applied, at_hand
 from flows.console import Console
 from flows.dates import day_of
 from flows.errors import ExitCode, Finished, UsageError
+from flows.home import state_folder
 from flows.screen_view import show_explanations, show_screen
 
 
@@ -41,6 +45,14 @@ def command(
         list[Path] | None,
         typer.Option(metavar="DIR", help="Your own catalog, laid over ours; may be repeated."),
     ] = None,
+    calibration: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|HOST|none",
+            help="Rates that were measured (runoff calibrate); this host's own are taken by "
+            "themselves; may be repeated.",
+        ),
+    ] = None,
     today: Annotated[
         str, typer.Option(metavar="DATE", help="Judge the age of prices on this day.")
     ] = "",
@@ -57,6 +69,9 @@ def command(
         )
     folders = tuple(catalog or ())
     facts, runtimes = load_catalog(folders), load_runtimes(folders)
+    found = _calibrated(stated, facts, tuple(calibration or ()), all_offers=all_offers)
+    facts = found.catalog
+    sys.stderr.write("".join(f"note: {line}\n" for line in found.notes))
     vote = screen_all_offers if all_offers else screen
     with located(campaign):
         result = vote(stated, facts, runtimes, day)
@@ -73,6 +88,20 @@ def command(
         sys.stderr.write("".join(f"wrote {path}\n" for path in written))
     if not result.survivors:
         raise Finished(ExitCode.NOTHING_SURVIVES)
+
+
+def _calibrated(
+    stated: Campaign, facts: Catalog, words: tuple[str, ...], *, all_offers: bool
+) -> Applied:
+    if all_offers and words:
+        raise UsageError(
+            "--calibration",
+            "every offer stands, and none of them is a calibrated host",
+            "Lay its entries over the catalog: runoff calibrate --catalog-out, --catalog",
+        )
+    if all_offers:
+        return Applied(catalog=facts, used={})
+    return at_hand(stated, facts, words, state_folder(os.environ))
 
 
 def _show(stated: Campaign, result: Screen, *, limit: int, explain: bool) -> None:

@@ -12,13 +12,10 @@ from typing import Annotated
 import typer
 
 from flows.console import Console
-from flows.errors import ExitCode, Finished, UsageError
-from flows.home import state_folder
-from flows.run_directory import RunArgument, run_at
-from flows.signoff_view import refusal_table, signed_lines, to_json
-from flows.store.places import copy_again
-from reports.run.signoff_file import Approval, Waiver
-from reports.signoff import Refused, parse_waiver
+from flows.errors import ExitCode, Finished
+from flows.run_directory import RunArgument
+from flows.signoff_view import show_refused, signed_lines, to_json
+from reports.signoff import Refused
 
 
 def command(
@@ -45,35 +42,25 @@ def command(
 
     Several people may approve the same manifest, one after the other.
     """
-    from flows.signing import sign_off  # noqa: PLC0415 - help starts without it
+    from flows.signing import sign_off_run  # noqa: PLC0415 - help starts without it
 
-    now = dt.datetime.now(dt.UTC)
-    folder = run_at(run).folder
-    approval = Approval(
-        by=by.strip(),
-        role=role.strip(),
-        statement=statement.strip(),
-        at=now.isoformat(timespec="seconds"),
-        waivers=tuple(map(_waiver, waive or ())),
+    found, copy = sign_off_run(
+        run,
+        by=by,
+        role=role,
+        statement=statement,
+        waive=waive or (),
+        key=key,
+        now=dt.datetime.now(dt.UTC),
+        environment=os.environ,
     )
-    found = sign_off(folder, approval, now=now, key=key)
     if as_json:
         sys.stdout.write(json.dumps(to_json(found), indent=1, sort_keys=True) + "\n")
     elif isinstance(found, Refused):
-        Console(sys.stdout).table(refusal_table(found.reasons))
+        show_refused(Console(sys.stdout), found.reasons)
     else:
         Console(sys.stdout).paragraphs(signed_lines(found), indent="")
     if isinstance(found, Refused):
         raise Finished(ExitCode.EVIDENCE)
-    copy = copy_again(folder, state_folder(os.environ), os.environ)
     if copy is not None:
         sys.stderr.write(f"copied to {copy}\n")
-
-
-def _waiver(text: str) -> Waiver:
-    waiver = parse_waiver(text)
-    if not waiver.check or not waiver.reason:
-        raise UsageError(
-            f"--waive {text!r}", "a check or a reason is missing", "Write CHECK:REASON"
-        )
-    return waiver

@@ -22,6 +22,7 @@ SCRIPT: Final = "restore.sh"
 PUT_BACK: Final = "an earlier controller left its settings; they were put back"
 DEAD_MAN: Final = "/var/lib/runoff"  # there the switch of a rented machine looks for a script
 _SAID: Final = 300
+_UNDO_S: Final = 150.0  # four settings of eight devices, each a second of a slow driver's
 _NOT_PERMITTED: Final = (
     *("permission", "not permitted", "read-only file system", "must be root", "requires root"),
     *("password is required", "no new privileges", "need to be root", "elevated"),
@@ -131,7 +132,7 @@ def restore_leftover(host: Host, folder: str, *, dead_man: str | None = DEAD_MAN
     script = str(PurePosixPath(folder, SCRIPT))
     if host.read(script) is None:
         return None
-    ran = host.run(("sh", script))
+    ran = host.run(("sh", script), within_s=_UNDO_S)
     if ran.code == 0:
         _forget(host, folder, dead_man)
         return PUT_BACK

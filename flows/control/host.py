@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-_LIMIT_S: Final = 30.0
+LIMIT_S: Final = 30.0
 _NO_PROGRAM: Final = 127
 _TIMED_OUT: Final = 124
 
@@ -29,7 +29,7 @@ class Host(Protocol):
     def prefix(self) -> tuple[str, ...]:
         """Words before a command that only an administrator may run."""
 
-    def run(self, argv: Sequence[str]) -> Ran:
+    def run(self, argv: Sequence[str], *, within_s: float = LIMIT_S) -> Ran:
         """Run a program to its end, within a time limit."""
 
     def read(self, path: str) -> str | None:
@@ -52,8 +52,8 @@ class Here:
     root: Path = Path("/")
     prefix: tuple[str, ...] = ()
 
-    def run(self, argv: Sequence[str]) -> Ran:
-        """Run a program to its end, within half a minute."""
+    def run(self, argv: Sequence[str], *, within_s: float = LIMIT_S) -> Ran:
+        """Run a program to its end, within half a minute unless it may take longer."""
         try:
             done = subprocess.run(  # noqa: S603 - words of our own templates
                 list(argv),
@@ -62,11 +62,11 @@ class Here:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                timeout=_LIMIT_S,
+                timeout=within_s,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Ran(_TIMED_OUT, f"no answer within {_LIMIT_S:g} s")
+            return Ran(_TIMED_OUT, f"no answer within {within_s:g} s")
         except OSError as error:
             return Ran(_NO_PROGRAM, f"{argv[0]}: {error.strerror}")
         return Ran(done.returncode, done.stdout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 from catalog.entries import Catalog
 from catalog.schema import Campaign
 from deploy_templates.registry import load_runtimes
+from flows.calibrate.triad import triad_here
 from flows.doctor.installed import installed_readings, use_readings
 from flows.doctor.machine import machine_readings
 from flows.doctor.reading import Reading
@@ -22,7 +22,6 @@ from flows.preflight import Finding, Probes, preflight, question_of
 from flows.preflight.finding import blocks
 from flows.run_plan.candidates import Choice
 from flows.run_plan.plan import paper_vote
-from flows.system.bandwidth import measured_bandwidth, sizing
 from flows.system.facts import SystemFacts
 
 SCHEMA_VERSION: Final = 1
@@ -145,6 +144,4 @@ def _nobody(campaign: Campaign) -> Finding:
 
 def with_bandwidth(system: SystemFacts) -> SystemFacts:
     """The same machine with its main memory's bandwidth, measured now for some seconds."""
-    sized = sizing(system.cpu.last_level_bytes, system.memory.available_bytes)
-    found = measured_bandwidth(sized, system.cpu.allowed, shutil.which("gcc"))
-    return replace(system, bandwidth=found)
+    return replace(system, bandwidth=triad_here(system))

@@ -112,7 +112,8 @@ def _quiet(load: HostLoad) -> Reading:
         "foreign load",
         "; ".join(found) or quiet,
         warns_if=bool(found),
-        do="Stop them, or wait until they are done: compare refuses a busy machine",
+        do="Stop them, or wait until they are done: compare refuses a busy machine, unless its "
+        "campaign is exploratory: then each cell tells of them",
     )
 
 

@@ -66,6 +66,8 @@ def _processors(system: SystemFacts) -> Reading:
     parts = [cpu.model or "unknown model", f"{len(cpu.allowed)} CPUs may be used"]
     if cpu.cores:
         parts.append(f"{len(cpu.cores)} cores")
+    if cpu.smt is not None:
+        parts.append("two threads a core" if cpu.smt else "one thread a core")
     if cpu.sockets is not None and cpu.sockets > 1:
         parts.append(f"{cpu.sockets} sockets")
     if cpu.on_chip_bytes is not None:
@@ -84,10 +86,8 @@ def _processors(system: SystemFacts) -> Reading:
 def _control(system: SystemFacts) -> Reading:
     cpu = system.cpu
     turbo = {True: "turbo on", False: "turbo off"}
-    smt = {True: "two threads a core", False: "one thread a core"}
     told = [f"governor {name}" for name in cpu.governors]
     told += [turbo[cpu.turbo]] if cpu.turbo is not None else []
-    told += [smt[cpu.smt]] if cpu.smt is not None else []
     if not told:
         return Reading(topic="clock control", state="none", seen="not readable here")
     return judged(

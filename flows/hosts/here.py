@@ -103,6 +103,10 @@ class LocalHost:
         """Nobody said."""
         return
 
+    def environment(self, ours: Mapping[str, str]) -> Mapping[str, str]:
+        """Ours."""
+        return ours
+
     def reaches(self, address: str) -> str | None:
         """Why it is not reached from here; None: it is."""
         host, _, port = address.rpartition(":")

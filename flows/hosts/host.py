@@ -84,6 +84,9 @@ class CampaignHost(Protocol):
     def address(self) -> str | None:
         """Where others reach it; None: nobody said."""
 
+    def environment(self, ours: Mapping[str, str]) -> Mapping[str, str]:
+        """What programs find there; ``ours`` is that of this machine."""
+
     def reaches(self, address: str) -> str | None:
         """Why ``HOST:PORT`` is not reached from the machine; None: it is."""
 

@@ -108,6 +108,11 @@ class FarHost:
         """The address by which it is entered."""
         return self.host.login.address
 
+    def environment(self, ours: Mapping[str, str]) -> Mapping[str, str]:
+        """That of our agent there."""
+        del ours
+        return self.host.equipped.environment
+
     def reaches(self, address: str) -> str | None:
         """Why it is not reached from the host; None: it is."""
         host, _, port = address.rpartition(":")

@@ -18,7 +18,8 @@ MARK: Final = "RUNOFF_LAUNCH"
 NO_LEADER: Final = -1  # a family known by its mark alone
 _PROC: Final = Path("/proc")
 _GONE: Final = "ZX"  # dead: a zombie holds no memory, no socket, no device
-_STATE, _GROUP, _SESSION, _STARTED = 0, 2, 3, 19  # fields of /proc/PID/stat after the name
+# fields of /proc/PID/stat after the name
+_STATE, _PARENT, _GROUP, _SESSION, _STARTED = 0, 1, 2, 3, 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,7 @@ def living() -> Iterator[Process]:
 
 def process_of(pid: int) -> Process | None:
     """The living process of this id."""
-    # The name may hold blanks and brackets: the fields begin after the last bracket.
-    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    fields = _fields(pid)
     if len(fields) <= _STARTED or fields[_STATE].decode() in _GONE:
         return None
     return Process(
@@ -74,6 +74,12 @@ def process_of(pid: int) -> Process | None:
         state=fields[_STATE].decode(),
         started_ticks=int(fields[_STARTED]),
     )
+
+
+def parent_of(pid: int) -> int | None:
+    """Who started a process, or took it over; None where there is none of this id."""
+    fields = _fields(pid)
+    return int(fields[_PARENT]) if len(fields) > _PARENT else None
 
 
 def described(pid: int) -> str:
@@ -109,6 +115,11 @@ def killed_for_memory() -> int | None:
         return None
     counts = (line.split() for line in lines if line.startswith("oom_kill "))
     return next((int(words[1]) for words in counts), None)
+
+
+def _fields(pid: int) -> list[bytes]:
+    # The name may hold blanks and brackets: the fields begin after the last bracket.
+    return _read(pid, "stat").rpartition(b")")[2].split()
 
 
 def _read(pid: int, name: str) -> bytes:

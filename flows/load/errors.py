@@ -4,7 +4,8 @@ LoadError
 ├── PlanError      the plan file cannot be read or contradicts itself
 ├── RawError       the raw file cannot be read
 ├── EndpointError  an endpoint's address, certificate file or host is unusable
-└── CapacityError  this machine cannot hold the connections that the plan asks for
+├── CapacityError  this machine cannot hold the connections that the plan asks for
+└── LateError      the time at which the plan was to begin had passed
 """
 
 
@@ -26,3 +27,7 @@ class EndpointError(LoadError):
 
 class CapacityError(LoadError):
     """The plan asks for more connections than the machine can hold."""
+
+
+class LateError(LoadError):
+    """The time at which the plan was to begin had passed before all was ready."""

@@ -70,6 +70,8 @@ class PlanHeader:
     `concurrency` is the number of streams kept in flight in a closed loop and the cap on
     requests in flight in an open one (None: no cap). Measured are `measured_requests`
     requests behind the warm-up or, by time, those due within `duration_s` of its end.
+    `zero_ns` is the monotonic time, of the machine that runs the plan, at which its schedule
+    begins, so that several machines begin at once (None: as soon as all is ready).
     """
 
     run: str
@@ -86,6 +88,7 @@ class PlanHeader:
     measured_requests: int | None
     duration_s: float | None
     dialect: Dialect
+    zero_ns: int | None = None
     format: int = FORMAT
 
     def __post_init__(self) -> None:

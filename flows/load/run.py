@@ -9,6 +9,7 @@ from time import monotonic_ns, time_ns
 from typing import Any
 
 from flows.load.address import MASK, shown
+from flows.load.errors import LateError
 from flows.load.interrupt import Interrupt
 from flows.load.pacing import Pacing
 from flows.load.plan import Plan, read_plan
@@ -23,6 +24,10 @@ from flows.load.traffic import Traffic
 
 _LEAD_NS = 5_000_000
 _GLANCE_NS = 50_000_000
+# Before a stated beginning connections are opened so long ahead: a server closes idle ones.
+_OPENING_NS = 2_000_000_000
+# and this long ahead all is ready, so that a moment without the processor costs nothing.
+_READY_NS = 100_000_000
 # With this many sockets ready at once there is something better to do than to file answers.
 _BUSY = 8
 # Filing an answer takes some 0.1 ms, and more when the disk is slow.
@@ -81,10 +86,18 @@ class _Run:
 
     def facts(self) -> RunFacts:
         """Run from opening the connections to closing them; return what is there once."""
+        stated_ns = self._plan.header.zero_ns
+        if stated_ns is not None:
+            self._wait_until(stated_ns - _OPENING_NS)
         self._open_ahead()
+        if stated_ns is not None:
+            self._wait_until(stated_ns - _READY_NS)
         anchor_unix_ns, anchor_monotonic_ns = time_ns(), monotonic_ns()
         started_ns = monotonic_ns()
         zero_ns = started_ns + _LEAD_NS
+        if stated_ns is not None and not self._interrupt.is_set:
+            self._refuse_late(stated_ns - started_ns)
+            zero_ns = stated_ns
         self._pacing.begin(zero_ns)
         lag, effort = LoopLag(zero_ns), Effort()
         with _no_garbage_collection():
@@ -121,6 +134,17 @@ class _Run:
             for pool in self._traffic.pools:
                 pool.expire(now_ns)
             self._interrupt.look_home()
+
+    def _wait_until(self, moment_ns: int) -> None:
+        while (now_ns := monotonic_ns()) < moment_ns and not self._interrupt.is_set:
+            self._poller.turn(min(moment_ns, now_ns + _GLANCE_NS))
+            self._interrupt.look_home()
+
+    def _refuse_late(self, left_ns: int) -> None:
+        if left_ns < 0:
+            self._traffic.close()
+            ago_ms = -left_ns / 1e6
+            raise LateError(f"the common start was {ago_ms:.0f} ms ago when all was ready here")
 
     def _serve(self, lag: LoopLag) -> None:
         traffic, turn = self._traffic, self._poller.turn

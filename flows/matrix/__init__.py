@@ -9,7 +9,7 @@ from flows.matrix.amounts import (
     timed_requests,
 )
 from flows.matrix.identity import cell_identity, cell_name, cell_seed
-from flows.matrix.order import visits
+from flows.matrix.order import visits, with_proof
 from flows.matrix.points import (
     above_a_miss,
     closed_point,
@@ -38,4 +38,5 @@ __all__ = [
     "poisson_point",
     "timed_requests",
     "visits",
+    "with_proof",
 ]

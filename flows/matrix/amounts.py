@@ -17,6 +17,7 @@ SEARCH: Final = "search-"  # load points of a rate search, which prove nothing
 _S_PER_H: Final = 3600.0
 _ERROR: Final = 0.05  # of a limit's confidence
 _MOST_SHARE: Final = 0.99  # no search is made longer for more
+_OVERLOAD_SEEN: Final = 60.0  # TTFT limits: 1 / 5%, and three times as long to be sure
 _SIGMAS: Final = 4.0  # of a Poisson count, by which it may fall behind its mean
 
 
@@ -29,6 +30,11 @@ def matrix_facts(campaign: Campaign) -> MatrixFacts:
         If a campaign that is not exploratory asks for less than a decision needs.
     """
     check_amounts(campaign)
+    return stated_matrix(campaign)
+
+
+def stated_matrix(campaign: Campaign) -> MatrixFacts:
+    """The campaign's matrix, be it enough for a decision or not."""
     matrix, points = campaign.matrix, load_points(campaign)
     stated_s = None if matrix.duration is None else matrix.duration.value
     return MatrixFacts(
@@ -123,13 +129,19 @@ def timed_requests(plan: RunPlan, point: LoadPoint) -> int:
     """Timed requests of a cell that ends with them.
 
     A searched level has twice as many as a limit of the contract's percentile takes: with
-    fewer no level could ever hold, and the search would go down for nothing.
+    fewer no level could ever hold, and the search would go down for nothing. Unless the
+    campaign is exploratory it also lasts until an overload of 5% makes requests wait beyond
+    the TTFT limit: a shorter one would hold where the cell that decides does not.
     """
     requests, slo = plan.matrix.requests, plan.contract.slo
     if not point.name.startswith(SEARCH):
         return requests
     share = max(slo.percentile / 100, min(slo.goodput or 0.0, _MOST_SHARE))
-    return max(requests, 2 * math.ceil(math.log(_ERROR) / math.log(share)))
+    least = max(requests, 2 * math.ceil(math.log(_ERROR) / math.log(share)))
+    if plan.matrix.decision_duration_s is None:
+        return least
+    seen_s = _OVERLOAD_SEEN * (slo.ttft_ms or 0.0) / 1e3
+    return max(least, math.ceil(seen_s * (point.rate_per_s or 0.0)))
 
 
 def goal_rate_per_s(contract: ContractFacts) -> float | None:

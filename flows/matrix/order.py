@@ -35,6 +35,21 @@ def visits(candidates: Sequence[CandidateFacts], matrix: MatrixFacts) -> tuple[V
     return tuple(found)
 
 
+def with_proof(visit: Visit, proof: Sequence[str], seed: int) -> tuple[str, ...]:
+    """A launch's load points with those that prove a search among them, each at any place.
+
+    The plan's own stay in the plan's order, so that a launch that goes on is the same one.
+    """
+    order = list(visit.load_points)
+    drawn = random.Random(  # noqa: S311 - an order, not a secret
+        digest([seed, "proof", visit.candidate, visit.replication])
+    )
+    for name in proof:
+        if name not in order:
+            order.insert(drawn.randint(0, len(order)), name)
+    return tuple(order)
+
+
 def _shuffled(names: Sequence[str], *parts: object) -> list[str]:
     order = list(names)
     random.Random(digest(parts)).shuffle(order)  # noqa: S311 - an order, not a secret

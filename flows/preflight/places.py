@@ -93,7 +93,7 @@ def _this_machine(question: Question, probes: Probes) -> Iterator[Finding]:
         except InfrastructureError as error:
             yield of_error(error)
             continue
-        if placed.threat is not None:
+        if placed.threat is not None and not _is_simulated(subject):
             threat, _, do = placed.threat.partition(": ")
             yield warns(f"{subject.where}, settings.cpus", threat, do.capitalize())
     holder = probes.holder()
@@ -104,6 +104,11 @@ def _this_machine(question: Question, probes: Probes) -> Iterator[Finding]:
             f"Wait for its end, or stop it: kill {holder.pid}",
         )
     yield from _others(question, probes)
+
+
+def _is_simulated(subject: Subject) -> bool:
+    """Whether no real engine needs CPUs of its own: its file may be of another machine."""
+    return subject.plan is not None and subject.plan.simulation
 
 
 def _others(question: Question, probes: Probes) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from flows.control.host import Here, administrator
+from flows.control.host import LIMIT_S, Here, administrator
 from flows.errors import InfrastructureError, LaunchError, RunoffError
 from flows.foreign_load import look
 from flows.host_lock import free, holdings, lock_folder
@@ -35,6 +35,7 @@ from flows.remote.hold import HOST
 from flows.remote.job_folder import (
     ENDED,
     ORDER,
+    SERVER,
     STATE,
     STOP,
     renew,
@@ -136,9 +137,9 @@ def sha256(path: str) -> str | None:
         return None
 
 
-def ran(argv: Sequence[str]) -> list[Any]:
+def ran(argv: Sequence[str], within_s: float = LIMIT_S) -> list[Any]:
     """How a short program ended: its exit code, and all that it said."""
-    done = Here().run(argv)
+    done = Here().run(argv, within_s=within_s)
     return [done.code, done.output]
 
 
@@ -194,11 +195,13 @@ def start(folder: str) -> dict[str, Any]:
     return found
 
 
-def state(folder: str, log: str | None = None, offset: int = 0) -> dict[str, Any]:
-    """How a job goes, with a piece of its log; its lease is renewed."""
+def state(
+    folder: str, log: str | None = None, offset: int = 0, *, is_wanted: bool = True
+) -> dict[str, Any]:
+    """How a job goes, with a piece of its log; the lease of one that is wanted is renewed."""
     place = Path(folder)
     found = state_of(place)
-    if found["stage"] in ("starting", "running"):
+    if is_wanted and found["stage"] in ("starting", "running"):
         renew(place)
     return found if log is None else {**found, "log": _piece(Path(log), offset)}
 
@@ -248,6 +251,25 @@ def jobs(folder: str) -> dict[str, dict[str, Any]]:
     return {path.name: state_of(path) for path in sorted(Path(folder).glob("*"))}
 
 
+def sweep(root: str) -> list[str]:
+    """Remove what launches and jobs that are over have left; which launches that were.
+
+    Whatever runs stays, with the files of those that have lost their keeper and still run.
+    Holdings of the lock are their campaign's to end.
+    """
+    launches, ours = Path(root) / "launches", Path(root) / "jobs"
+    over = [
+        path for path in sorted(launches.glob("*")) if _is_over(ours / f"{SERVER}{path.name}")
+    ]
+    for path in over:
+        shutil.rmtree(path, ignore_errors=True)
+    for path in sorted(ours.glob("*")):
+        note = state_of(path).get("note", {})
+        if note.get("kind") != "hold" and not path.name.startswith("hold-") and _is_over(path):
+            shutil.rmtree(path, ignore_errors=True)
+    return [path.name for path in over]
+
+
 def processes(folder: str) -> list[int]:
     """Process ids of a job and all that it has started."""
     return [each.pid for each in _family(folder).members()]
@@ -282,6 +304,13 @@ def lock_holders() -> list[dict[str, Any]]:
 def unlock(token: str) -> None:
     """End a holding of the lock whose process is dead."""
     free(lock_folder(os.environ), HOST, token)
+
+
+def _is_over(place: Path) -> bool:
+    found = state_of(place)
+    if found["stage"] == "lost":
+        return not _family(str(place)).members()
+    return found["stage"] not in ("starting", "running")
 
 
 def _family(folder: str) -> Family:
@@ -331,7 +360,7 @@ _OPS: Final[Mapping[str, Callable[..., Any]]] = {
         *(hello, clock, free_port, facts, foreign_load, room, lay, fresh, text, order, start),
         *(stage, state, leases, stop, interrupt, forget, jobs, processes, port_is_free, owner),
         *(lock_holders, unlock, remove, sha256, ran, small_text, paths, keep_text),
-        *(remove_file, administrators_words),
+        *(remove_file, administrators_words, sweep),
     )
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.control.host import Ran
-from flows.remote.host import RemoteHost
+from flows.control.host import LIMIT_S, Ran
+from flows.remote.host import ANSWER_S, RemoteHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,11 @@ class There:
     host: RemoteHost
     prefix: tuple[str, ...] = ()
 
-    def run(self, argv: Sequence[str]) -> Ran:
-        """Run a program to its end, within half a minute."""
-        code, output = self.host.ask("ran", argv=list(argv))
+    def run(self, argv: Sequence[str], *, within_s: float = LIMIT_S) -> Ran:
+        """Run a program to its end, within half a minute unless it may take longer."""
+        code, output = self.host.ask(
+            "ran", limit_s=within_s + ANSWER_S, argv=list(argv), within_s=within_s
+        )
         return Ran(code, output)
 
     def read(self, path: str) -> str | None:

@@ -30,7 +30,8 @@ def hold(
 ) -> dict[str, str]:
     """Hold the host's lock until ``let_go``, or for so long; what was found there.
 
-    Whatever a dead campaign of this user has left running on the host is ended.
+    Whatever a dead campaign of this user has left running on the host is ended, and what it
+    left lying there of its launches is removed.
 
     Raises
     ------
@@ -47,9 +48,12 @@ def hold(
         note={"kind": "hold", "campaign": campaign, "run": run},
     )
     told = _outcome(host, job)
-    ended = end_jobs(host, except_for=name)
-    noted = {"took_over": told["took_over"]} if told["took_over"] else {}
-    return {**noted, **({"ended": ", ".join(ended)} if ended else {})}
+    noted = {
+        "took_over": told["took_over"] or "",
+        "ended": ", ".join(end_jobs(host, except_for=name)),
+        "swept": ", ".join(_swept(host)),
+    }
+    return {what: seen for what, seen in noted.items() if seen}
 
 
 def let_go(host: RemoteHost, name: str) -> None:
@@ -62,6 +66,7 @@ def let_go(host: RemoteHost, name: str) -> None:
     is_ours = job.stage in _UNDERWAY
     if is_ours or not any(each["is_alive"] for each in host.ask("lock_holders")):
         end_jobs(host, except_for=name)
+        _swept(host)
     if is_ours:
         job.end()
     if told is not None:
@@ -100,6 +105,12 @@ def end_jobs(host: RemoteHost, *, except_for: str) -> tuple[str, ...]:
         if seen["stage"] == "lost":  # its guard may still be at work in the folder
             host.ask("remove_file", path=f"{job_folder(host, name)}/{ORDER}")
     return tuple(names)
+
+
+def _swept(host: RemoteHost) -> list[str]:
+    """Launches that are over and whose files were removed."""
+    names: list[str] = host.ask("sweep", root=host.equipped.root)
+    return names
 
 
 def _kind(seen: dict[str, Any]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -44,11 +44,11 @@ class RemoteJob:
         """Whether it will not go on, as of the last look."""
         return self.stage in _OVER
 
-    def look(self) -> Mapping[str, Any]:
-        """How it goes now; its lease is renewed, its mirror written on."""
-        wanted: dict[str, Any] = {}
+    def look(self, *, is_wanted: bool = True) -> Mapping[str, Any]:
+        """How it goes now; its mirror is written on, the lease of a wanted one renewed."""
+        wanted: dict[str, Any] = {"is_wanted": is_wanted}
         if self.mirror is not None:
-            wanted = {"log": self.log, "offset": self._offset}
+            wanted |= {"log": self.log, "offset": self._offset}
         found = self.host.ask("state", folder=self.folder, **wanted)
         if self.mirror is not None:
             self._write_on(base64.b64decode(found.pop("log")))
@@ -63,8 +63,14 @@ class RemoteJob:
             if self._offset == before:
                 return
 
-    def wait(self, limit_s: float) -> Mapping[str, Any]:
-        """Wait for its end.
+    def wait(
+        self,
+        limit_s: float,
+        *,
+        is_wanted: bool = True,
+        looked: Callable[[], None] = lambda: None,
+    ) -> Mapping[str, Any]:
+        """Wait for its end; ``looked`` is called after each look.
 
         Raises
         ------
@@ -78,7 +84,8 @@ class RemoteJob:
                     f"{self.host.where}, {self.folder}", f"not over after {limit_s:g} s", ""
                 )
             time.sleep(_LOOK_S)
-            self.look()
+            self.look(is_wanted=is_wanted)
+            looked()
         return self.seen
 
     def interrupt(self) -> None:
@@ -94,7 +101,7 @@ class RemoteJob:
         plain = [asdict(step) for step in manner]
         self.seen = self.host.ask("stop", folder=self.folder, manner=plain)
         patience_s = sum((step.patience_s for step in manner), 4 * KILL_S)
-        self.wait(patience_s + _GRACE_S)
+        self.wait(patience_s + _GRACE_S, is_wanted=False)  # a full disk takes no lease
         self.host.let_go(self.folder)
         return self.seen
 

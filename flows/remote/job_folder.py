@@ -33,6 +33,7 @@ LEASE: Final = "lease"
 STOP: Final = "stop.json"
 ENDED: Final = "ended.json"
 LOCK: Final = "lock"
+SERVER: Final = "server-"  # begins the name of a server's job; a launch's name follows
 
 _OURS_ALONE: Final = 0o600
 

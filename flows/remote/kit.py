@@ -30,9 +30,11 @@ _SHIPPED: Final = (
     *(f"flows/launch/{name}.py" for name in ("__init__", "child", "clock", "ending", "guard")),
     *(f"flows/launch/{name}.py" for name in ("ports", "processes")),
     *(f"flows/remote/{name}.py" for name in ("__init__", "agent", "hold", "job_folder")),
-    *(f"flows/remote/{name}.py" for name in ("keeper", "watch_load")),
+    *(f"flows/remote/{name}.py" for name in ("keeper", "notices", "watch_load")),
     *(f"flows/system/{name}.py" for name in ("__init__", "facts", "groups", "processors")),
     *(f"flows/system/{name}.py" for name in ("read", "texts")),
+    *(f"flows/calibrate/{name}" for name in ("__init__.py", "target.py", "kernels.c")),
+    *(f"flows/calibrate/{name}.py" for name in ("numpy_probe", "torch_probe")),
 )
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _DOWNLOAD_S: Final = 120.0

@@ -32,6 +32,7 @@ from flows.load.plan import Endpoint, Tls
 from flows.remote.clock import Offset
 from flows.remote.host import RemoteHost
 from flows.remote.job import LEASE_S, RemoteJob, begin
+from flows.remote.job_folder import SERVER
 from flows.remote.lost import HostLostError
 from flows.remote.place import RemotePlace
 from flows.remote.tunnel import Tunnel
@@ -326,7 +327,7 @@ def _started(
     try:
         job = begin(
             host,
-            f"server-{name}",
+            f"{SERVER}{name}",
             plan.argv,
             cwd=working,
             env=seen_env,

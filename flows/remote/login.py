@@ -10,6 +10,7 @@ from typing import Any, Final
 from flows.errors import UsageError
 
 PORT: Final = 22
+_MOST_PORTS: Final = 65_535
 _DEFAULT_KEYS: Final = ("id_ed25519", "id_ecdsa", "id_rsa")
 _DEFAULT_FILES: Final = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
 _EVERYBODYS_FILES: Final = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
@@ -64,12 +65,15 @@ def resolved(
     where = f"host {name!r}"
     stated, _, rest = name.rpartition("@")
     host, _, port = rest.partition(":")
-    if not host or (port and not port.isdigit()):
+    if not host or (port and not _is_port(port)):
         raise UsageError(where, "it is no host", "Write it as alias, or as user@host:port")
     if host in through:
         way = " → ".join((*through, host))
         raise UsageError(where, f"its ProxyJump has no end: {way}", "Say none for the last one")
     asked = lookup(host)
+    port = port or str(asked.get("port", PORT))
+    if not _is_port(port):
+        raise UsageError(where, f"its Port is {port!r}", f"Write one of 1 to {_MOST_PORTS}")
     if asked.get("proxycommand", "none") != "none":
         raise UsageError(where, "its ProxyCommand is not supported", "Use ProxyJump")
     keys = tuple(_expanded(each, home) for each in asked.get("identityfile", ()))
@@ -79,13 +83,17 @@ def resolved(
         name=name,
         address=str(asked["hostname"]),
         user=stated or str(asked.get("user", user)),
-        port=int(port or asked.get("port", PORT)),
+        port=int(port),
         keys=keys or tuple(str(home / ".ssh" / each) for each in _DEFAULT_KEYS),
         uses_agent=asked.get("identitiesonly", "no") != "yes",
         known_hosts=tuple(_expanded(each, home) for each in files if each.lower() != "none"),
         known_as=asked.get("hostkeyalias"),
         jump=_jump(str(asked.get("proxyjump", "none")), lookup, home, user, (*through, host)),
     )
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and 0 < int(text) <= _MOST_PORTS
 
 
 def _jump(

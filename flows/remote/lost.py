@@ -1,4 +1,4 @@
-"""What is raised when a host cannot be asked any more."""
+"""What is raised when a host cannot be used any more."""
 
 from __future__ import annotations
 
@@ -7,3 +7,7 @@ from flows.errors import InfrastructureError
 
 class HostLostError(InfrastructureError):
     """The connection is gone or was never there; what runs on the host goes on."""
+
+
+class TakenBackError(InfrastructureError):
+    """The host's cloud takes it back: a spot machine's end, within two minutes."""

@@ -2,5 +2,6 @@
 
 from flows.run_plan.plan import gates_json, make_run_plan
 from flows.run_plan.rehearsed import rehearsed
+from flows.run_plan.standing import choice_of, paper_vote
 
-__all__ = ["gates_json", "make_run_plan", "rehearsed"]
+__all__ = ["choice_of", "gates_json", "make_run_plan", "paper_vote", "rehearsed"]

@@ -11,7 +11,7 @@ from catalog.schema import Candidate
 from catalog.verdict import Status, Verdict
 from deploy_templates.plan import LaunchPlan
 from flows.launch_plans import Planned
-from flows.run_plan.rehearsed import LOCAL
+from flows.run_plan.rehearsed import ENGINE, LOCAL
 from reports.run.plan_file import CandidateFacts, PriceFacts
 
 HostClass = Literal["local", "ssh", "cloud", "endpoint"]
@@ -76,6 +76,7 @@ def candidate_facts(
         host_class=host_class,
         offer=candidate.offer,
         device=verdict.device,
+        device_class=planned.device_class,
         device_count=candidate.device_count,
         tensor_parallel=candidate.tensor_parallel,
         replicas_per_host=candidate.replicas_per_host or 1,
@@ -110,8 +111,8 @@ def candidate_facts(
 
 def place_of(candidate: Candidate, *, rehearsal: bool) -> tuple[str, HostClass]:
     """The machine's name in files, as a driver names it, and what kind of place it is."""
-    if rehearsal:
-        return LOCAL, "local"
+    if rehearsal or candidate.runtime == ENGINE:
+        return LOCAL, "local"  # no machine is asked for a simulation
     if candidate.endpoint:
         return f"endpoint-{candidate.name}", "endpoint"
     if candidate.host is not None:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from catalog.quantity import Quantity
 from catalog.schema import Campaign, Contract
-from catalog.schema.campaign import Demand, Offline, Quality
+from catalog.schema.campaign import Agreement, Demand, Offline, Quality
 from reports.run.plan_file import (
+    AgreementFacts,
     ContractFacts,
     DemandFacts,
     OfflineFacts,
@@ -80,6 +81,16 @@ def _quality(quality: Quality | None) -> QualityFacts | None:
         max_loss=quality.max_loss,
         margin_points=_value(quality.margin),
         tasks=quality.tasks,
+        samples=quality.samples,
+        agreement=_agreement(quality.agreement),
+    )
+
+
+def _agreement(limits: Agreement | None) -> AgreementFacts | None:
+    if limits is None:
+        return None
+    return AgreementFacts(
+        greedy=limits.greedy.value, kl=limits.kl, answer_tokens=limits.answer_tokens
     )
 
 

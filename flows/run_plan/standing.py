@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -15,12 +15,13 @@ from catalog.facts import model_of
 from catalog.schema import Campaign
 from catalog.screen import Screen, screen
 from catalog.verdict import Status
+from deploy_templates.plan import LaunchPlan
 from deploy_templates.registry import load_runtimes
 from deploy_templates.request import Checkpoint
 from flows.launch_plans import Planned, planned
 from flows.matrix import contract_point
 from flows.run_plan.candidates import Choice, Shared, candidate_facts
-from flows.run_plan.rehearsed import rehearsed
+from flows.run_plan.rehearsed import ENGINE, rehearsed
 from reports.run.plan_file import CandidateFacts
 
 _MEASURE: Final = "measure"
@@ -38,11 +39,11 @@ class Asked:
 
     def choice(self, campaign: Campaign) -> Choice:
         """Who is measured, by the file and by what is asked beside it."""
-        stated = campaign.screening
-        return Choice(
-            only=self.only,
-            unlikely=self.include_unlikely or stated.unlikely == _MEASURE,
-            unknown=self.include_unknown or stated.unknown == _MEASURE,
+        return choice_of(
+            campaign,
+            self.only,
+            include_unlikely=self.include_unlikely,
+            include_unknown=self.include_unknown,
         )
 
 
@@ -78,6 +79,7 @@ class Standing:
             folders,
             checkpoints=asked.checkpoints,
             lenient=(*rejected, *left_out),
+            finished=_finished(campaign, catalog, folders, asked, today),
         )
         shared = Shared(
             is_moe=_is_moe(campaign, catalog),
@@ -96,6 +98,37 @@ class Standing:
     def is_simulated(self) -> bool:
         """Whether any engine that is measured is the simulated one."""
         return any(one.plan is not None and one.plan.simulation for one in self.launches)
+
+
+def _finished(
+    campaign: Campaign,
+    catalog: Catalog,
+    folders: Sequence[Path],
+    asked: Asked,
+    today: dt.date,
+) -> dict[str, Callable[[LaunchPlan], LaunchPlan]]:
+    """What simulated engines are launched with beside what their plans render."""
+    if not asked.rehearsal and all(each.runtime != ENGINE for each in campaign.candidates):
+        return {}
+    from flows.rehearsing import engines  # noqa: PLC0415 - engines are imported there
+
+    return engines(campaign, catalog, load_runtimes(folders), today)
+
+
+def choice_of(
+    campaign: Campaign,
+    only: tuple[str, ...] = (),
+    *,
+    include_unlikely: bool = False,
+    include_unknown: bool = False,
+) -> Choice:
+    """Who is measured, by the file and by what is asked beside it."""
+    stated = campaign.screening
+    return Choice(
+        only=only,
+        unlikely=include_unlikely or stated.unlikely == _MEASURE,
+        unknown=include_unknown or stated.unknown == _MEASURE,
+    )
 
 
 def paper_vote(

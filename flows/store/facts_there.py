@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from flows.s3 import Bucket
 from flows.store.disk import place, sha256_of, told
-from flows.store.mirror import Objects
 from reports.run import layout
 
 _READ: Final = (
     layout.PLAN,
     layout.SUMMARY,
     layout.DECISION,
+    layout.REEVALUATION,
     layout.MANIFEST,
     layout.SIGNOFF,
 )
 
 
-def fetch_facts(objects: Objects, prefix: str, folder: Path) -> None:
+_TAGS: Final = ".tags"  # of what is here: objects of which the tag is the same are the same
+_AT_ONCE: Final = 8  # requests; below what the library keeps connections for
+
+
+def fetch_facts(bucket: Bucket, prefix: str, folder: Path) -> None:
     """Bring the folder to what lies below ``prefix``: new and changed files, none that is gone.
 
     Objects without a SHA-256 are somebody else's and are passed over.
     """
     begin = f"{prefix}/" if prefix else ""
-    there = {key.removeprefix(begin) for key in objects.keys(begin)}
-    wanted = set(_wanted(there))
-    for name in sorted(wanted):
-        path, digest = folder / name, objects.sha256(begin + name)
-        if digest is None or (path.is_file() and sha256_of(path) == digest):
-            continue
-        with told(path):
-            place(objects.get(begin + name), path.with_name(f".{path.name}.fetched"), path)
+    there = {key.removeprefix(begin): tag for key, tag in bucket.tags(begin).items()}
+    wanted = set(_wanted(set(there)))
+    here = {name: tag for name, tag in _tags(folder).items() if (folder / name).is_file()}
+    due = sorted(name for name in wanted if here.get(name) != there[name])
+
+    def bring(name: str) -> bool:
+        path, digest = folder / name, bucket.sha256(begin + name)
+        if digest is None:
+            return False
+        if not path.is_file() or sha256_of(path) != digest:
+            with told(path):
+                place(bucket.get(begin + name), path.with_name(f".{path.name}.fetched"), path)
+        return True
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        brought = [
+            name for name, is_here in zip(due, pool.map(bring, due), strict=True) if is_here
+        ]
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
+    kept = {name: there[name] for name in (wanted - set(due)) | set(brought)}
+    with told(folder):
+        place(json.dumps(kept).encode(), folder / f"{_TAGS}.new", folder / _TAGS)
+
+
+def _tags(folder: Path) -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads((folder / _TAGS).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found
 
 
 def _wanted(there: set[str]) -> Iterator[str]:

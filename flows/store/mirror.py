@@ -2,23 +2,27 @@
 
 The directory on this machine is what is written and read; the copy follows. What is uploaded
 is whole where it lies: a replication goes with its ``cell.json`` last, the ledger after what
-it tells of, the manifest after all else. A copy with a manifest is complete.
+it tells of, the manifest after all else. A copy with a manifest is complete. A copy that went
+on elsewhere is never overwritten: its ledger does not begin ours then.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from flows.errors import UsageError
+from flows.errors import InfrastructureError, UsageError
 from flows.store.cells import CELL_FILE
 from flows.store.disk import place, sha256_of, told
 from reports.run import layout
 from reports.run.layout import RunFolder
 
+_APART: Final = "this run went on here and elsewhere, apart from each other"
+_KEEP: Final = "Keep one: move the directory here away, and --resume goes on with the copy"
 _ENDING: Final = frozenset(
     {layout.SUMMARY, layout.CHECKS, layout.DECISION, *layout.OUTSIDE_MANIFEST}
 )
@@ -56,6 +60,7 @@ class Mirror:
         self._turn = threading.Lock()  # hosts of a campaign are served by threads of their own
         self._sent: dict[str, tuple[int, int]] = {}  # size and time of what lies there
         self._known: set[str] | None = None
+        self._ledger_there: str | None = None  # the digest of one that begins ours
 
     def follow(self) -> None:
         """Upload evidence that is new; InfrastructureError where that fails, all is kept."""
@@ -63,12 +68,18 @@ class Mirror:
             self._upload(name for name in self._names() if name not in _ENDING)
 
     def complete(self) -> None:
-        """Upload all that is new, the manifest last."""
+        """Upload all that is new, the manifest last, behind what it would not name."""
         with self._turn:
-            self._upload(self._names())
+            names = self._names()
+            self._upload(name for name in names if name != layout.MANIFEST)
+            if layout.MANIFEST in names:
+                self._drop_gone(names)
+            self._upload(names)
 
     def fetch(self) -> bool:
         """Bring the directory here up to the copy where that is further; whether it was.
+
+        Of one that is as far, what was signed elsewhere is brought.
 
         Raises
         ------
@@ -79,23 +90,48 @@ class Mirror:
         here = _ledger(self._folder)
         ledger = self._get(layout.LEDGER) if layout.LEDGER in there else b""
         if here.startswith(ledger) and here:
+            if here == ledger and layout.SIGNOFF in there:
+                self._fetch_signoff(there)
             return False
         if not ledger.startswith(here):
-            raise UsageError(
-                str(self._folder.path),
-                "this run went on here and elsewhere, apart from each other",
-                "Keep one: move the directory here away to go on with the copy",
-            )
+            raise UsageError(str(self._folder.path), _APART, _KEEP)
         for name in sorted(filter(_is_ours, there), key=_rank):
             path = self._folder.path / name
             if not (path.is_file() and sha256_of(path) == self._sha256(name)):
                 self._place(name, self._get(name))
+        if layout.MANIFEST in there:
+            for name in set(self._names()) - there:  # logs that were packed away elsewhere
+                (self._folder.path / name).unlink()
         return bool(there)
+
+    def _fetch_signoff(self, there: set[str]) -> None:
+        """Bring approvals that follow on those here; UsageError where others were given."""
+        path = self._folder.file(layout.SIGNOFF)
+        theirs = _approvals(self._get(layout.SIGNOFF))
+        ours = _approvals(path.read_bytes()) if path.exists() else []
+        if ours[: len(theirs)] == theirs:
+            return
+        if theirs[: len(ours)] != ours:
+            raise UsageError(str(path), "others have signed elsewhere", "Keep one of both")
+        for name in (f"{layout.SIGNOFF}.sig", layout.SIGNOFF):
+            if name in there:
+                self._place(name, self._get(name))
+
+    def _refuse_apart(self) -> None:
+        """Raise where somebody else has written the copy, and gone on without us."""
+        there = self._sha256(layout.LEDGER)
+        if there is None or there == self._ledger_there:
+            return
+        if not _ledger(self._folder).startswith(self._get(layout.LEDGER)):
+            raise InfrastructureError(str(self._folder.path), _APART, _KEEP)
+        self._ledger_there = there
 
     def _upload(self, names: Iterable[str]) -> None:
         wanted = tuple(names)
         due = [name for name in wanted if self._sent.get(name) != self._seen(name)]
         due = [name for name in due if not self._lies_there(name)]
+        if due:
+            self._refuse_apart()
         if layout.MANIFEST in self._there() and set(due) - layout.OUTSIDE_MANIFEST:
             self._objects.delete(self._prefix + layout.MANIFEST)  # it is complete no more
             self._there().discard(layout.MANIFEST)
@@ -107,9 +143,20 @@ class Mirror:
             content = _content(self._folder.path / name)
             if content is None or seen is None:
                 continue
-            self._objects.put(self._prefix + name, content)
+            digest = self._objects.put(self._prefix + name, content)
+            self._ledger_there = digest if name == layout.LEDGER else self._ledger_there
             self._sent[name] = seen
             self._there().add(name)
+
+    def _drop_gone(self, names: Iterable[str]) -> None:
+        """Take away what was uploaded on the way and is no part of the run, as logs are."""
+        gone = sorted(filter(_is_ours, self._there() - set(names)))
+        for name in gone:
+            if self._sha256(name) is None:
+                continue  # somebody else's
+            self._refuse_apart()
+            self._objects.delete(self._prefix + name)
+            self._there().discard(name)
 
     def _lies_there(self, name: str) -> bool:
         """Whether an earlier process has uploaded this very content."""
@@ -208,3 +255,8 @@ def _content(path: Path) -> bytes | None:
 
 def _ledger(folder: RunFolder) -> bytes:
     return _content(folder.file(layout.LEDGER)) or b""
+
+
+def _approvals(signoff: bytes) -> list[Any]:
+    found: list[Any] = json.loads(signoff)["approvals"]
+    return found

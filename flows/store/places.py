@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from catalog.store import S3
 from flows.s3 import Bucket, S3Place
 from flows.store.facts_there import fetch_facts
 from flows.store.mirror import Mirror, Objects, newest_run
 from flows.store.runs import LATEST, runs_of
+from reports.run import layout
 from reports.run.layout import RunFolder
 
-S3: Final = "s3://"
 _STORES: Final = "stores"
 
 
@@ -30,6 +31,11 @@ class StorePlace:
         """The place as the campaign file states it."""
         return str(self.root) if self.bucket is None else self.bucket.url
 
+    def require_reachable(self) -> None:
+        """Return if what lies there can be listed; InfrastructureError else."""
+        if self.bucket is not None and self.objects is not None:
+            next(iter(self.objects.keys(self.bucket.key())), None)
+
     def mirror(self, campaign: str, run: str) -> Mirror | None:
         """What copies a run; None where runs stay here."""
         if self.bucket is None or self.objects is None:
@@ -41,7 +47,9 @@ class StorePlace:
         """Fetch the run that a ``--resume`` means if its copy is further; the run's name."""
         if self.bucket is None or self.objects is None:
             return wanted
-        run = wanted
+        run = wanted.removeprefix(f"{self.name}/{campaign}/")
+        if Path(wanted).resolve().parent == (self.root / campaign).resolve():
+            run = Path(wanted).name
         if wanted == LATEST:
             here = runs_of(self.root, campaign)
             there = newest_run(self.objects, self.bucket.key(campaign))
@@ -72,6 +80,24 @@ def fetched_facts(url: str, cache: Path, environment: Mapping[str, str]) -> Path
 
 def copy_again(folder: RunFolder, state: Path, environment: Mapping[str, str]) -> str | None:
     """Copy what is new in a concluded run that lies before a bucket; where to, if to any."""
+    found = _copy_of(folder, state, environment)
+    if found is None:
+        return None
+    mirror, url = found
+    mirror.complete()
+    return url
+
+
+def fetch_again(folder: RunFolder, state: Path, environment: Mapping[str, str]) -> bool:
+    """Bring what was done elsewhere to a run that lies before a bucket; whether it went on."""
+    found = _copy_of(folder, state, environment)
+    return found is not None and found[0].fetch()
+
+
+def _copy_of(
+    folder: RunFolder, state: Path, environment: Mapping[str, str]
+) -> tuple[Mirror, str] | None:
+    """What copies the run in this folder, and where to; None where it lies before no bucket."""
     stores, path = (state / _STORES).resolve(), folder.path.resolve()
     parts = path.relative_to(stores).parts if path.is_relative_to(stores) else ()
     if len(parts) < 3:
@@ -79,9 +105,12 @@ def copy_again(folder: RunFolder, state: Path, environment: Mapping[str, str]) -
     *place, campaign, run = parts
     url = S3 + "/".join(place)
     mirror = store_place(url, state, environment).mirror(campaign, run)
-    if mirror is not None:
-        mirror.complete()
-    return f"{url}/{campaign}/{run}"
+    return None if mirror is None else (mirror, f"{url}/{campaign}/{run}")
+
+
+def ledgers_here(state: Path) -> Iterator[Path]:
+    """The ledger of every run on this machine that is copied to a bucket."""
+    return (state / _STORES).rglob(layout.LEDGER)
 
 
 def store_place(stated: str, state: Path, environment: Mapping[str, str]) -> StorePlace:

@@ -13,6 +13,7 @@ from reports.run import layout
 
 LATEST: Final = "latest"
 FINGERPRINT_DIGITS: Final = 8
+_TIME: Final = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 
 
@@ -25,7 +26,12 @@ def fingerprint8(campaign: bytes, catalog_digest: str, *, rehearsal: bool = Fals
 
 def run_name(now: dt.datetime, fingerprint: str) -> str:
     """The name of a run that starts now; names in order of time are in order of text."""
-    return f"{now.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}-{fingerprint}"
+    return f"{now.astimezone(dt.UTC):{_TIME}}-{fingerprint}"
+
+
+def begun_at(name: str) -> dt.datetime:
+    """When the run of this name was begun."""
+    return dt.datetime.strptime(name.partition("-")[0], _TIME).replace(tzinfo=dt.UTC)
 
 
 def find_run(root: Path, campaign: str, wanted: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import fcntl
 import os
 import shutil
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from flows.errors import InfrastructureError, UsageError
+from flows.folder_lock import hold
 from flows.store.cells import drop_files, half_written, is_whole, keep_files
 from flows.store.disk import make_folder, place, told
 from flows.store.ledger import Ledger
@@ -163,14 +163,11 @@ class Store:
 
 
 def _locked(path: Path) -> int:
-    """The directory itself is the lock: no file of it is left behind."""
+    """The directory itself is the lock; the descriptor that holds it."""
     with told(path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+        descriptor = hold(path)
+    if descriptor is None:
         raise InfrastructureError(
             str(path), "another process writes this run", "Wait for its end, or stop it"
-        ) from None
+        )
     return descriptor

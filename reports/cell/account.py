@@ -30,8 +30,13 @@ def observed_of(account: Mapping[str, Any]) -> Observed:
 def with_accounts(
     document: Mapping[str, Any], account: Mapping[str, Any], server: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The object of ``bench --json``: a cell's summary and the facts around it."""
+    """The object of ``bench --json``: a cell's summary and the facts around it.
+
+    ``load_machines`` is there where the load came from other machines than one.
+    """
+    machines = [shard["client"].get("machine") for shard in account["shards"]]
     return {
+        **({"load_machines": machines} if any(machines) else {}),
         **document,
         **{key: server[key] for key in _WAITS},
         **{key: account[key] for key in _FACTS},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -68,6 +68,12 @@ VERDICTS: Final[Mapping[Concern, Verdict]] = {
     Concern.CAP: Verdict.CAP_BOUND,
     Concern.TREND: Verdict.NOT_STEADY,
 }
+
+
+def causes(verdict: str, problems: Iterable[str]) -> tuple[str, ...]:
+    """Those of the named problems that give a cell this verdict."""
+    giving = {str(concern) for concern, given in VERDICTS.items() if given == verdict}
+    return tuple(each for each in problems if each in giving)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

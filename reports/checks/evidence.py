@@ -95,9 +95,9 @@ class Cell:
             yield each.document
 
     def problems(self, *concerns: str) -> list[str]:
-        """What was seen of these concerns, with the replication that it was seen in."""
+        """What was seen of these concerns, with the number of its replication's files."""
         return [
-            f"replication {each.replication + 1}: {found['seen']}"
+            f"replication {each.replication}: {found['seen']}"
             for each in self.summary.replications
             for found in each.document["problem_details"]
             if found["problem"] in concerns

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from catalog.quantity import Basis
+from reports.decide.choosing import verdict_of
 from reports.decide.contender import Contender
 from reports.decide.contest import as_file, entries_of, judged
 from reports.decide.demand import fleet_of, monthly_number
@@ -17,7 +18,7 @@ from reports.decide.near_miss import near_miss
 from reports.decide.production import is_locked
 from reports.decide.signing import blockers, stamp_of, unsignable
 from reports.decide.standing import contenders
-from reports.decide.verdict import Verdict, verdict_of
+from reports.decide.verdict import Verdict
 from reports.number_words import amount
 from reports.run.checks_file import Checks
 from reports.run.decision_file import Comparison, Decision, Ranked, Standing

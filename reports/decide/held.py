@@ -7,12 +7,19 @@ so much is taken from the order of loads, and it never flatters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from reports.decide.production import own_cells
 from reports.run.decision_file import Bracket
 from reports.run.plan_file import ContractFacts
-from reports.run.summary_file import CandidateSummary, CellSummary
+from reports.run.summary_file import CandidateSummary, CellSummary, CellVerdict
+
+NO_EVIDENCE: Final[Mapping[CellVerdict, str]] = {
+    "client-bound": "the load client was too slow",
+    "invalid": "the cell is invalid",
+    "not-steady": "the cell drifted while it was measured",
+}
 
 
 def held_bracket(found: CandidateSummary, contract: ContractFacts) -> Bracket | None:
@@ -35,6 +42,19 @@ def held_cell(found: CandidateSummary, bracket: Bracket | None) -> CellSummary |
     if bracket is None or bracket.highest_proven is None:
         return None
     return next(cell for rate, cell in _open_cells(found) if rate == bracket.highest_proven)
+
+
+def why_none_proven(found: CandidateSummary | None) -> str:
+    """What became of the rates that were measured; empty where none was."""
+    cells = [] if found is None else [cell for _, cell in _open_cells(found)]
+    if not cells:
+        return ""
+    said = f"{len(cells)} rate{'s' if len(cells) != 1 else ''} measured"
+    void = [NO_EVIDENCE[cell.verdict] for cell in cells if cell.verdict in NO_EVIDENCE]
+    because = "; ".join(dict.fromkeys(void))
+    if len(void) == len(cells):
+        return f"{said}, {'all ' if len(cells) > 1 else ''}void: {because}"
+    return f"{said}, none proven{f'; {len(void)} void: {because}' if void else ''}"
 
 
 def holds(cell: CellSummary, contract: ContractFacts) -> bool:

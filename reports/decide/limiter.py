@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import yaml
 
+from reports.cell.problems import causes
 from reports.decide.contender import Contender
 from reports.decide.production import own_cells
 from reports.number_words import amount
@@ -59,7 +60,8 @@ def _load(cell: CellSummary) -> float:
 
 def _reasons(cell: CellSummary) -> Iterator[Found]:
     if cell.verdict == "client-bound":
-        yield "client", f"at {cell.load_point}: {', '.join(cell.problems)}"
+        why = ", ".join(causes(cell.verdict, cell.problems))
+        yield "client", f"at {cell.load_point}: {why}"
     if cell.verdict == "cap-bound":
         yield "cap", f"at {cell.load_point} requests waited for the client's cap"
     kv, preemptions = _value(cell, "kv_use_max"), _value(cell, "preemptions")

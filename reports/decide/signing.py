@@ -12,7 +12,7 @@ from reports.checks.rules.real_weights import why_not_dummy
 from reports.decide.amounts import too_thin
 from reports.decide.contender import Contender
 from reports.decide.verdict import Verdict
-from reports.run.checks_file import Check, Checks
+from reports.run.checks_file import Checks
 from reports.run.decision_file import Stamp
 from reports.run.plan_file import ContractFacts, RunPlan
 from reports.run.summary_file import Summary
@@ -88,13 +88,9 @@ def _blockers(
         if each.name == verdict.winner:
             yield from unsignable(each, plan.contract, checks, today)
     for check in checks.checks:
-        if _is_open(check):
+        if check.stands_against(verdict.winner):
             of = check.name.partition("/")[2] or "the run"
             yield f"check {check.id} ({of}): {check.observed}"
-
-
-def _is_open(check: Check) -> bool:
-    return check.verdict == "fail" or (check.decisive and check.verdict == "unknown")
 
 
 def stamp_of(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from reports.cell.problems import causes
 from reports.decide.contender import Contender
-from reports.decide.held import held_bracket, held_cell
+from reports.decide.held import NO_EVIDENCE, held_bracket, held_cell
 from reports.decide.metric import currency_of
 from reports.decide.production import own_cells, repetition
 from reports.number_words import amount
@@ -15,11 +16,6 @@ from reports.run.decision_file import Standing
 from reports.run.plan_file import CandidateFacts, ContractFacts, RunPlan
 from reports.run.summary_file import CandidateSummary, CellSummary, ClauseVerdict, Summary
 
-_NO_EVIDENCE: Final = {
-    "client-bound": "the client measured itself",
-    "invalid": "the cell is invalid",
-    "not-steady": "the cell drifted while it was measured",
-}
 _BEST_FIRST: Final[tuple[Standing, ...]] = (
     "complies",
     "needs quality proof",
@@ -174,14 +170,22 @@ def _doubts(
     if missed:
         yield "misses", _clause_words(cell, missed, paid)
     if quality == "misses":
-        yield "misses", "quality: answers lose more than the contract allows"
+        why = "" if found.quality is None else found.quality.get("why")
+        yield "misses", f"quality: {why or 'answers lose more than the contract allows'}"
     down = [launch for launch in found.launches if launch.state != "ready"]
     if down:
         yield "inconclusive", f"{len(down)} of {len(found.launches)} launches failed"
     if open_:
         yield "inconclusive", _clause_words(cell, open_, paid)
     if facts.parity == "needs quality proof" and quality != "holds":
-        yield "needs quality proof", "its precision is not the contract's, quality not measured"
+        yield "needs quality proof", f"its precision is not the contract's, {_unproven(found)}"
+
+
+def _unproven(found: CandidateSummary) -> str:
+    """What is known of a quality that does not hold."""
+    if found.quality is None:
+        return "quality not measured"
+    return f"quality {found.quality.get('verdict')}: {found.quality.get('why') or 'not said'}"
 
 
 def _void(facts: CandidateFacts, cell: CellSummary, checks: Checks) -> str | None:
@@ -194,8 +198,10 @@ def _void(facts: CandidateFacts, cell: CellSummary, checks: Checks) -> str | Non
             and (check.candidate, check.load_point) == (facts.name, cell.load_point)
         ):
             return f"a measurement below its own bound: {check.observed}"
-    reason = _NO_EVIDENCE.get(cell.verdict)
-    return None if reason is None else f"{reason} ({', '.join(cell.problems) or cell.verdict})"
+    reason = NO_EVIDENCE.get(cell.verdict)
+    if reason is None:
+        return None
+    return f"{reason} ({', '.join(causes(cell.verdict, cell.problems)) or cell.verdict})"
 
 
 def _clause_words(cell: CellSummary, names: Sequence[str], paid: CellSummary) -> str:

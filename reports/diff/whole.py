@@ -15,7 +15,10 @@ from reports.run.read import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDiff:
-    """All differences of two runs; ``reasons`` is why the decision is another one."""
+    """All differences of two runs; ``reasons`` is why the decision is another one.
+
+    ``decision`` is that, or what both have decided, and what they have not in common.
+    """
 
     a: str
     b: str
@@ -23,19 +26,42 @@ class RunDiff:
     compared: tuple[Compared, ...]
     is_decision_changed: bool
     reasons: tuple[str, ...]
+    decision: tuple[str, ...]
 
 
 def diff_runs(a: Run, b: Run) -> RunDiff:
     """What differs from A to B; ReportsError for a run that is not concluded."""
     measures = tuple(compared(a, b))
+    because = tuple(reasons(a.decision, b.decision, measures))
     return RunDiff(
         a=f"{a.plan.campaign}/{a.plan.run}",
         b=f"{b.plan.campaign}/{b.plan.run}",
         differences=tuple(differences(a, b)),
         compared=measures,
         is_decision_changed=verdict_of(a.decision) != verdict_of(b.decision),
-        reasons=tuple(reasons(a.decision, b.decision, measures)),
+        reasons=because,
+        decision=(*_apart(a, b), *(because or _alike(a.decision, b.decision))),
     )
+
+
+def _apart(a: Run, b: Run) -> Iterator[str]:
+    """What keeps the decisions of two runs from being about the same thing."""
+    ours, theirs = ({each.name for each in x.plan.candidates} for x in (a, b))
+    if ours.isdisjoint(theirs):
+        yield "They have no candidate in common."
+    if a.plan.contract != b.plan.contract:
+        yield "Their contracts are not the same."
+
+
+def _alike(a: Decision, b: Decision) -> Iterator[str]:
+    """What two decisions with the same outcome say."""
+    if a.outcome in ("chosen", "no difference shown"):
+        yield "It is the same in both."
+        return
+    yield f"In neither is anything decided: {a.outcome}."
+    if a.sentence != b.sentence:
+        yield f"A: {a.sentence}"
+        yield f"B: {b.sentence}"
 
 
 def reasons(a: Decision, b: Decision, measures: Sequence[Compared]) -> Iterator[str]:

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from reports.figures.canvas import Drawing, Sheet, drawing, room
-from reports.figures.labels import Label, put_right, short
+from reports.figures.canvas import Drawing, Sheet, drawing
+from reports.figures.labels import Label, names_room, put_right
 from reports.figures.marks import LIMIT, dodged, level_axis
 from reports.figures.palette import FAIL, Look
 from reports.figures.series import (
+    Loaded,
+    Measured,
+    along_loads,
     axis_name,
-    is_open_campaign,
     level_words,
-    measured_candidates,
     rests_on,
 )
 from reports.number_words import number_cell
@@ -81,36 +82,33 @@ def figure(report: Report) -> Drawing | str:
 
 def attainment(report: Report) -> Attainment | None:
     """The figure's data; None where no cell has a goodput."""
-    found = measured_candidates(report)
-    is_open = is_open_campaign(report, found)
-    lines, cells = [], []
-    for candidate in found:
-        points = []
-        for each in candidate.levels(is_open=is_open):
-            clause = each.cell.clauses.get("goodput")
-            if clause is None or clause.number.value is None or each.level is None:
-                continue
-            points.append(Point(level=each.level, share=clause.number, verdict=clause.verdict))
-            cells.append(each.cell)
-        if points:
-            held = [p.level for p in points if p.verdict == "holds"]
-            lost = [p.level for p in points if p.verdict == "misses"]
-            lines.append(
-                Line(
-                    name=candidate.name,
-                    look=candidate.look,
-                    points=tuple(points),
-                    proven=max(held, default=None),
-                    missed=min(lost, default=None),
-                )
-            )
-    if not lines:
+    is_open, drawn, cells = along_loads(report, _point)
+    if not drawn:
         return None
     return Attainment(
-        lines=tuple(lines),
+        lines=tuple(_line_of(candidate, points) for candidate, points in drawn),
         target=report.plan.contract.slo.goodput,
         is_open=is_open,
         caption=f"{rests_on(cells)} Ticks below a point are one-sided 95% lower limits.",
+    )
+
+
+def _point(each: Loaded) -> Point | None:
+    clause = each.cell.clauses.get("goodput")
+    if clause is None or clause.number.value is None or each.level is None:
+        return None
+    return Point(level=each.level, share=clause.number, verdict=clause.verdict)
+
+
+def _line_of(candidate: Measured, points: tuple[Point, ...]) -> Line:
+    held = [point.level for point in points if point.verdict == "holds"]
+    lost = [point.level for point in points if point.verdict == "misses"]
+    return Line(
+        name=candidate.name,
+        look=candidate.look,
+        points=points,
+        proven=max(held, default=None),
+        missed=min(lost, default=None),
     )
 
 
@@ -123,7 +121,7 @@ def draw(data: Attainment) -> Drawing:
     )
     if data.has_cut:
         definition += " Shares below 80% are drawn at the bottom edge."
-    sheet = Sheet(height=3.4, right=room(short(line.name) for line in data.lines))
+    sheet = Sheet(height=3.4, right=names_room(data.lines))
     return drawing(
         lambda figure: _draw(figure.subplots(), data),
         sheet,

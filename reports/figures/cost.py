@@ -8,15 +8,22 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import format_value, significant
 from reports.decide.held import holds
-from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
-from reports.figures.labels import Label, put_right, short
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks
+from reports.figures.labels import Label, names_room, put_right
 from reports.figures.marks import LIMIT
 from reports.figures.palette import FAIL, PASS
-from reports.figures.scatter import Line, Point, cells_of, draw_path, heights, scattered
+from reports.figures.scatter import (
+    Line,
+    Point,
+    cells_of,
+    draw_path,
+    heights,
+    scattered,
+    table_of,
+)
 from reports.figures.series import rests_on
-from reports.number_words import stacked_cell
 from reports.report import Report
-from reports.tables import Cell, Column, Table
+from reports.tables import Column, Table
 
 NAME = "cost"
 MISSING = "no measured cell has both a price and a time per output token"
@@ -61,7 +68,7 @@ def draw(data: Cost) -> Drawing:
         "Cost of 1M output tokens (log) against TPOT p95. Left and down is better; a ring "
         "marks points at which every clause of the contract holds."
     )
-    sheet = Sheet(right=room(short(line.name) for line in data.lines))
+    sheet = Sheet(right=names_room(data.lines))
     return drawing(
         lambda figure: _draw(figure.subplots(), data),
         sheet,
@@ -141,25 +148,11 @@ def _limits(axes: Axes, data: Cost) -> None:
 
 
 def _table(data: Cost) -> Table:
-    rows = tuple(
-        (
-            Cell(text=line.name),
-            Cell(text=point.label),
-            stacked_cell(point.x),
-            stacked_cell(point.y),
-            Cell(
-                text="holds" if point.is_marked else "not proven",
-                meaning="pass" if point.is_marked else "",
-            ),
-        )
-        for line in data.lines
-        for point in line.points
-    )
-    columns = (
-        Column(title="Candidate"),
-        Column(title="Load"),
+    currency = data.unit.partition("/")[0]
+    return table_of(
+        "Cost",
+        data.lines,
         Column(title="TPOT p95", unit="ms", right=True),
-        Column(title="Cost", unit=f"{data.unit.partition('/')[0]} per 1M output", right=True),
-        Column(title="Contract"),
+        Column(title="Cost", unit=f"{currency} per 1M output", right=True),
+        ("Contract", "holds", "not proven"),
     )
-    return Table(title="Cost", columns=columns, rows=rows)

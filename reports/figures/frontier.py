@@ -9,15 +9,22 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from reports.contract_words import stated
-from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
-from reports.figures.labels import Label, put_right, short
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks
+from reports.figures.labels import Label, names_room, put_right
 from reports.figures.marks import LIMIT
 from reports.figures.palette import FAIL, PAPER
-from reports.figures.scatter import Line, Point, cells_of, draw_path, heights, scattered
+from reports.figures.scatter import (
+    Line,
+    Point,
+    cells_of,
+    draw_path,
+    heights,
+    scattered,
+    table_of,
+)
 from reports.figures.series import rests_on
-from reports.number_words import stacked_cell
 from reports.report import Report
-from reports.tables import Cell, Column, Table
+from reports.tables import Column, Table
 
 NAME = "frontier"
 MISSING = "no cell shows both interactivity and output tokens per device"
@@ -60,7 +67,7 @@ def draw(data: Frontier) -> Drawing:
         "launches; closed-loop levels (C) and rates (/s) are lines of their own. Up and right "
         "is better; filled marks are on the frontier, hollow ones are dominated."
     )
-    sheet = Sheet(right=room(short(line.name) for line in data.lines))
+    sheet = Sheet(right=names_room(data.lines))
     return drawing(
         lambda figure: _draw(figure.subplots(), data),
         sheet,
@@ -149,22 +156,10 @@ def _powers(low: float, high: float) -> list[float]:
 
 
 def _table(data: Frontier) -> Table:
-    rows = tuple(
-        (
-            Cell(text=line.name),
-            Cell(text=point.label),
-            stacked_cell(point.x),
-            stacked_cell(point.y),
-            Cell(text="frontier" if point.is_marked else "dominated"),
-        )
-        for line in data.lines
-        for point in line.points
-    )
-    columns = (
-        Column(title="Candidate"),
-        Column(title="Load"),
+    return table_of(
+        "Frontier",
+        data.lines,
         Column(title="Interactivity", unit="tokens/s per user", right=True),
         Column(title="Output", unit="tokens/s per device", right=True),
-        Column(title="Place"),
+        ("Place", "frontier", "dominated"),
     )
-    return Table(title="Frontier", columns=columns, rows=rows)

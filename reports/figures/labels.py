@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from matplotlib.axes import Axes
 
-from reports.figures.canvas import halo
+from reports.figures.canvas import halo, room
 
 _LINE: Final = 0.058  # height of a label as a share of the axes
 LONGEST: Final = 22
 _END: Final = 8  # characters kept at the end, where names of one kind differ
+
+
+class Named(Protocol):
+    """A line with its candidate's name."""
+
+    @property
+    def name(self) -> str:
+        """The candidate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +38,11 @@ def short(name: str) -> str:
     if len(name) <= LONGEST:
         return name
     return f"{name[: LONGEST - _END - 1]}…{name[-_END:]}"
+
+
+def names_room(lines: Iterable[Named]) -> float:
+    """Inches that the longest name of some lines takes beside them."""
+    return room(short(line.name) for line in lines)
 
 
 def put_right(axes: Axes, labels: Sequence[Label], *, line: float = _LINE) -> None:

@@ -8,17 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from catalog.quantity import significant
-from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
-from reports.figures.labels import Label, put_right, short
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks
+from reports.figures.labels import Label, names_room, put_right
 from reports.figures.marks import LIMIT, dodged, level_axis, whisker
 from reports.figures.palette import WARN, Look
-from reports.figures.series import (
-    axis_name,
-    is_open_campaign,
-    level_words,
-    measured_candidates,
-    rests_on,
-)
+from reports.figures.series import Loaded, along_loads, axis_name, level_words, rests_on
 from reports.number_words import number_cell
 from reports.report import Report
 from reports.run.number import Number
@@ -67,29 +61,27 @@ def figure(report: Report) -> Drawing | str:
 
 def load_curve(report: Report) -> LoadCurve | None:
     """The figure's data; None where there is no latency."""
-    found = measured_candidates(report)
-    is_open = is_open_campaign(report, found)
-    lines, cells = [], []
-    for candidate in found:
-        points = []
-        for each in candidate.levels(is_open=is_open):
-            numbers = tuple(each.cell.measures.get(name) for _, name in _PANELS)
-            if each.level and any(n is not None and n.value for n in numbers):
-                steady = each.cell.verdict != "not-steady"
-                points.append(Point(level=each.level, numbers=numbers, steady=steady))
-                cells.append(each.cell)
-        if points:
-            lines.append(Line(name=candidate.name, look=candidate.look, points=tuple(points)))
-    if not lines:
+    is_open, drawn, cells = along_loads(report, _point)
+    if not drawn:
         return None
     slo = report.plan.contract.slo
     return LoadCurve(
-        lines=tuple(lines),
+        lines=tuple(
+            Line(name=candidate.name, look=candidate.look, points=points)
+            for candidate, points in drawn
+        ),
         limits=(slo.ttft_ms, slo.itl_ms, None),
         is_open=is_open,
         caption=f"{rests_on(cells)} Whiskers are t-intervals over launches; one "
         "that leaves its panel goes on.",
     )
+
+
+def _point(each: Loaded) -> Point | None:
+    numbers = tuple(each.cell.measures.get(name) for _, name in _PANELS)
+    if not each.level or not any(n is not None and n.value for n in numbers):
+        return None
+    return Point(level=each.level, numbers=numbers, steady=each.cell.verdict != "not-steady")
 
 
 def draw(data: LoadCurve) -> Drawing:
@@ -103,7 +95,7 @@ def draw(data: LoadCurve) -> Drawing:
         width=_WIDTH,
         height=_HEIGHT,
         left=0.6,
-        right=room(short(line.name) for line in data.lines),
+        right=names_room(data.lines),
         across=0.3,
     )
     return drawing(

@@ -11,9 +11,11 @@ from reports.figures.labels import put_beside
 from reports.figures.marks import whisker
 from reports.figures.palette import Look
 from reports.figures.series import Loaded, measured_candidates
+from reports.number_words import stacked_cell
 from reports.report import Report
 from reports.run.number import Number
 from reports.run.summary_file import CellSummary
+from reports.tables import Cell, Column, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,35 @@ def heights(lines: tuple[Line, ...]) -> tuple[float, float]:
     """The lowest and the highest y."""
     found = [point.place[1] for line in lines for point in line.points]
     return min(found), max(found)
+
+
+def table_of(
+    title: str, lines: tuple[Line, ...], x: Column, y: Column, mark: tuple[str, str, str]
+) -> Table:
+    """Every point with both measures; ``mark``: a heading, what a set off point is, or not.
+
+    A point that is set off passes where it is ``holds``.
+    """
+    heading, yes, no = mark
+    told = {
+        True: Cell(text=yes, meaning="pass" if yes == "holds" else ""),
+        False: Cell(text=no),
+    }
+    return Table(
+        title=title,
+        columns=(Column(title="Candidate"), Column(title="Load"), x, y, Column(title=heading)),
+        rows=tuple(
+            (
+                Cell(text=line.name),
+                Cell(text=point.label),
+                stacked_cell(point.x),
+                stacked_cell(point.y),
+                told[point.is_marked],
+            )
+            for line in lines
+            for point in line.points
+        ),
+    )
 
 
 def draw_path(axes: Axes, line: Line) -> None:

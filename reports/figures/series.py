@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from reports.contract_words import stated
 from reports.figures.palette import Look, look
@@ -11,6 +12,8 @@ from reports.report import Report
 from reports.run.number import Number
 from reports.run.plan_file import LoadPoint
 from reports.run.summary_file import CellSummary
+
+PointT = TypeVar("PointT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,27 @@ class Measured:
 def measured_candidates(report: Report) -> tuple[Measured, ...]:
     """Every measured candidate in the plan's order, which fixes its look."""
     return tuple(_candidates(report))
+
+
+def along_loads(
+    report: Report, point_of: Callable[[Loaded], PointT | None]
+) -> tuple[bool, tuple[tuple[Measured, tuple[PointT, ...]], ...], list[CellSummary]]:
+    """The points of a curve over load: whether over rates, by candidate, and their cells.
+
+    ``point_of`` makes a point of a cell, or None where it has nothing to show; candidates
+    without a point are left out.
+    """
+    found = measured_candidates(report)
+    is_open = is_open_campaign(report, found)
+    drawn: list[tuple[Measured, tuple[PointT, ...]]] = []
+    cells: list[CellSummary] = []
+    for candidate in found:
+        pairs = [(e, point_of(e)) for e in candidate.levels(is_open=is_open)]
+        points = tuple(point for _, point in pairs if point is not None)
+        cells += [each.cell for each, point in pairs if point is not None]
+        if points:
+            drawn.append((candidate, points))
+    return is_open, tuple(drawn), cells
 
 
 def is_open_campaign(report: Report, found: tuple[Measured, ...]) -> bool:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from catalog.quantity import significant
 from reports.columns import Flags, Reals
-from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks, room
-from reports.figures.labels import Label, put_right, short
+from reports.figures.canvas import Drawing, Sheet, drawing, log_places, plain_ticks
+from reports.figures.labels import Label, names_room, put_right
 from reports.figures.palette import FAIL, Look, look
 from reports.figures.series import run_words
 from reports.number_words import DASH
@@ -103,7 +103,7 @@ def draw(data: Tail) -> Drawing:
         "lines are launches, the bold one their median; a line ends where too few requests "
         "are left for a limit. Dotted: service TTFT, where it differs."
     )
-    sheet = Sheet(height=3.7, right=room(short(line.name) for line in data.lines))
+    sheet = Sheet(height=3.7, right=names_room(data.lines))
     return drawing(
         lambda figure: _draw(figure.subplots(), data),
         sheet,

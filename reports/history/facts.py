@@ -64,6 +64,8 @@ class RunFacts(Frozen):
 
     Where the ``state`` is not ``concluded``, ``why`` says what was seen and what else could be
     read is there. ``contract`` is the SHA-256 of the contract, ``at`` when the plan was made.
+    ``valid_until`` is the signoff's last day, ``baseline`` the run that this one re-evaluates
+    and ``answer`` whether that one's decision still stands.
     """
 
     path: str
@@ -83,6 +85,9 @@ class RunFacts(Frozen):
     exit_code: int | None = None
     manifest_sha256: str | None = None
     signed_by: tuple[str, ...] = ()
+    valid_until: str | None = None
+    baseline: str | None = None
+    answer: str | None = None
     has_report: bool = False
     candidates: tuple[CandidateFacts, ...] = ()
 

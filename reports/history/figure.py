@@ -10,11 +10,11 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from catalog.quantity import significant
 from reports.figures.canvas import WIDE, Drawing, Sheet, drawing, plain_ticks, room
 from reports.figures.labels import Label, put_right, short
 from reports.figures.palette import INK, look
-from reports.history.series import WATCHED, Change, Seen, Series, too_few
+from reports.history.series import WATCHED, Seen, Series, too_few
+from reports.history.words import change_words
 from reports.metric_names import metric_name
 from reports.number_words import DASH, digits, unit_words
 from reports.tables import Cell, Column, Meaning, Table
@@ -80,20 +80,6 @@ def finding(watched: Sequence[Series]) -> str:
     if not searched:
         return f"Nothing can be said of changes yet: {too_few(_longest(watched))}."
     return f"No change of level is shown in {len(_longest(searched).seen)} comparable runs."
-
-
-def change_words(series: Series, change: Change) -> str:
-    """``rose by 5.1% with the run of 2026-08-22 (3.2% to 7.0%, p 0.002)``."""
-    day = next(each.run.day for each in series.seen if each.run.path == change.path)
-    word = "rose" if change.is_up else "fell"
-    if change.ratio is None:
-        beyond = "beyond every number" if change.is_up else "from beyond every number"
-        return f"{word} {beyond} with the run of {day} (p {change.p_value:.2g})"
-    limits = "no limits"
-    if change.low is not None and change.high is not None:
-        limits = f"{_percent(change.low)} to {_percent(change.high)}"
-    size = significant(abs(change.ratio - 1) * 100)
-    return f"{word} by {size}% with the run of {day} ({limits}, p {change.p_value:.2g})"
 
 
 def series_table(found: Sequence[Series]) -> Table:
@@ -216,10 +202,6 @@ def _who(series: Series) -> str:
 
 def _longest(found: Sequence[Series]) -> Series:
     return max(found, key=lambda each: sum(seen.value is not None for seen in each.seen))
-
-
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+.1f}%".replace("-", "−")
 
 
 def _no_evidence(series: Series) -> str:

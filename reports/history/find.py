@@ -17,6 +17,7 @@ READ: Final = (
     layout.PLAN,
     layout.SUMMARY,
     layout.DECISION,
+    layout.REEVALUATION,
     layout.MANIFEST,
     layout.SIGNOFF,
     layout.REPORT_HTML,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +13,15 @@ from urllib.parse import quote
 
 from reports.figures.canvas import Drawing
 from reports.history.facts import WHAT_STATES_MEAN, RunFacts
-from reports.history.figure import Group, change_words, figure, series_table
+from reports.history.figure import Group, figure, series_table
 from reports.history.series import ALPHA, COMPARABLE, LOOK_BACK, Series, marked_changes
+from reports.history.words import change_lines
 from reports.html import html_page
-from reports.metric_names import metric_name
 from reports.run import layout
 from reports.stats.changepoint import METHOD, MIN_RUNS
 from reports.stats.latest_step import METHOD as LATEST
 from reports.tables import Cell, Column, Table
+from reports.validity import expiry_words, is_expired
 
 INDEX_PAGE: Final = "index.html"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -35,11 +37,16 @@ Link = Callable[[RunFacts], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """One run in the table of decisions; ``href`` leads to its report, if it has one."""
+    """One run in the table of decisions; ``href`` leads to its report, if it has one.
+
+    ``validity`` says until when its signoff can be relied on, as of the day of the page.
+    """
 
     run: RunFacts
     href: str
     is_other: bool
+    is_expired: bool = False
+    validity: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +87,23 @@ def linked(runs_from_site: str) -> Link:
 
 
 def campaign_page(
-    name: str, runs: Sequence[RunFacts], series: Sequence[Series], link: Link
+    name: str,
+    runs: Sequence[RunFacts],
+    series: Sequence[Series],
+    link: Link,
+    *,
+    today: dt.date,
 ) -> str:
-    """One campaign: its series, its decisions, what was changed, what could not be read."""
-    return html_page("history_campaign.html.j2", _campaign(name, runs, series, link))
+    """One campaign: its series, its decisions, what was changed, what could not be read.
+
+    ``today`` says which signoffs have expired.
+    """
+    return html_page("history_campaign.html.j2", _campaign(name, runs, series, link, today))
+
+
+def expired(runs: Sequence[RunFacts], today: dt.date) -> tuple[RunFacts, ...]:
+    """The signed runs that can be relied on no longer."""
+    return tuple(run for run in runs if run.signed_by and is_expired(run.valid_until, today))
 
 
 def index_page(listed: Sequence[Listed], others: Sequence[RunFacts], root: str) -> str:
@@ -103,18 +123,8 @@ def index_page(listed: Sequence[Listed], others: Sequence[RunFacts], root: str) 
     )
 
 
-def change_lines(series: Sequence[Series]) -> tuple[str, ...]:
-    """A sentence for each change of level, the latest run's last."""
-    return tuple(
-        f"{each.key.candidate}, {metric_name(each.key.metric)} at {each.key.load_point}: "
-        f"{change_words(each, change)}"
-        for each in series
-        for change in each.changes or ()
-    )
-
-
 def _campaign(
-    name: str, runs: Sequence[RunFacts], series: Sequence[Series], link: Link
+    name: str, runs: Sequence[RunFacts], series: Sequence[Series], link: Link, today: dt.date
 ) -> Mapping[str, Any]:
     concluded = [run for run in runs if run.state == "concluded"]
     return {
@@ -123,10 +133,10 @@ def _campaign(
         "campaign": name,
         "runs": runs,
         "last": concluded[-1] if concluded else None,
-        "decisions": _decisions(concluded, link),
+        "decisions": _decisions(concluded, link, today),
         "groups": [_group(place, found) for place, found in enumerate(_groups(series, runs))],
         "changes": change_lines(series),
-        "marked": _marked(concluded),
+        "marked": marked_table(concluded),
         "others": _unread([run for run in runs if run.state != "concluded"]),
         "comparable": COMPARABLE,
         "searched": SEARCHED,
@@ -139,13 +149,21 @@ def _mark(runs: Sequence[RunFacts]) -> str:
     return "REHEARSAL" if any(run.evidence == "simulated" for run in runs) else ""
 
 
-def _decisions(concluded: Sequence[RunFacts], link: Link) -> tuple[Decided, ...]:
+def _decisions(
+    concluded: Sequence[RunFacts], link: Link, today: dt.date
+) -> tuple[Decided, ...]:
     """The newest first; ``is_other`` where the one before it chose otherwise."""
     if not concluded:
         return ()
     other = [False, *(a.chosen != b.chosen for a, b in pairwise(concluded))]
     found = [
-        Decided(run=run, href=link(run), is_other=changed)
+        Decided(
+            run=run,
+            href=link(run),
+            is_other=changed,
+            is_expired=bool(expired([run], today)),
+            validity=expiry_words(run.valid_until, today) if run.signed_by else "",
+        )
         for run, changed in zip(concluded, other, strict=True)
     ]
     return tuple(reversed(found))
@@ -176,7 +194,8 @@ def _group(place: int, found: tuple[Any, Group]) -> Mapping[str, Any]:
     }
 
 
-def _marked(concluded: Sequence[RunFacts]) -> Table:
+def marked_table(concluded: Sequence[RunFacts]) -> Table:
+    """What differs from the run before, candidate by candidate."""
     titles = ("Begun", "Candidate", "What", "From", "To")
     rows = tuple(
         (

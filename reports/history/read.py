@@ -24,6 +24,7 @@ from reports.run.manifest_file import Manifest
 from reports.run.number import Number
 from reports.run.plan_file import RunPlan
 from reports.run.read import read_file
+from reports.run.reevaluation_file import Reevaluation
 from reports.run.signoff_file import Signoff
 from reports.run.summary_file import CellSummary, Summary
 
@@ -76,7 +77,7 @@ def facts_of(folder: Path, path: str) -> RunFacts:
         known = _planned(known, plan)
         summary = _read(folder, layout.SUMMARY, Summary, manifest)
         decision = _read(folder, layout.DECISION, Decision, manifest)
-        return _concluded(known, folder, plan, summary, decision)
+        return _approved(known, folder, plan, summary, decision)
     except _UnreadableError as found:
         return known.model_copy(update={"state": found.state, "why": found.why})
 
@@ -144,38 +145,85 @@ def _planned(known: RunFacts, plan: RunPlan) -> RunFacts:
     )
 
 
-def _concluded(
+def concluded_facts(
+    folder: Path, path: str, plan: RunPlan, summary: Summary, decision: Decision
+) -> RunFacts:
+    """The facts of a run that is being concluded: it has no manifest and no pages yet.
+
+    Raises
+    ------
+    ReportsError
+        For a plan without a time.
+    """
+    known = planned_facts(plan).model_copy(update={"path": path})
+    return _decided(known, folder, plan, summary, decision)
+
+
+def planned_facts(plan: RunPlan) -> RunFacts:
+    """What a plan alone says; its path is the run's name. ReportsError without a time."""
+    try:
+        return _planned(RunFacts(path=plan.run, state="half"), plan)
+    except _UnreadableError as found:
+        raise ReportsError(layout.PLAN, found.why, "Restore the file") from None
+
+
+def _decided(
     known: RunFacts, folder: Path, plan: RunPlan, summary: Summary, decision: Decision
 ) -> RunFacts:
-    manifest = folder / layout.MANIFEST
-    sha256 = hashlib.sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else None
-    signed = _signed_by(folder, decision, sha256)
     return known.model_copy(
         update={
             "state": "concluded",
-            "why": "" if sha256 else f"it holds no {layout.MANIFEST}",
+            "why": "",
             "method_version": summary.method_version,
-            "stamp": "SIGNED" if signed else decision.stamp,
+            "stamp": decision.stamp,
             "outcome": decision.outcome,
             "chosen": decision.winner,
             "sentence": decision.sentence,
             "exit_code": decision.exit_code,
-            "manifest_sha256": sha256,
-            "signed_by": signed,
-            "has_report": (folder / layout.REPORT_HTML).is_file(),
             "candidates": tuple(_candidates(folder, plan, summary, decision)),
         }
     )
 
 
-def _signed_by(folder: Path, decision: Decision, manifest: str | None) -> tuple[str, ...]:
-    """Who approved exactly this manifest and what it decides, as the pages have it."""
+def _approved(
+    known: RunFacts, folder: Path, plan: RunPlan, summary: Summary, decision: Decision
+) -> RunFacts:
+    """With what stands beside the conclusion: manifest, signoff, pages."""
+    manifest = folder / layout.MANIFEST
+    sha256 = hashlib.sha256(manifest.read_bytes()).hexdigest() if manifest.is_file() else None
+    signoff = _signoff(folder, decision, sha256)
+    answer = _answer(folder)
+    signed = (
+        ()
+        if signoff is None
+        else tuple(f"{each.by} ({each.role})" for each in signoff.approvals)
+    )
+    return _decided(known, folder, plan, summary, decision).model_copy(
+        update={
+            "why": "" if sha256 else f"it holds no {layout.MANIFEST}",
+            "stamp": "SIGNED" if signed else decision.stamp,
+            "manifest_sha256": sha256,
+            "signed_by": signed,
+            "valid_until": None if signoff is None else signoff.valid_until,
+            "baseline": None if answer is None else answer.baseline,
+            "answer": None if answer is None else answer.answer,
+            "has_report": (folder / layout.REPORT_HTML).is_file(),
+        }
+    )
+
+
+def _signoff(folder: Path, decision: Decision, manifest: str | None) -> Signoff | None:
+    """The signoff of exactly this manifest and what it decides, as the pages have it."""
     if manifest is None or not (folder / layout.SIGNOFF).is_file():
-        return ()
+        return None
     signoff = _read(folder, layout.SIGNOFF, Signoff, None)
-    if not signoff.approves(decision, manifest):
-        return ()
-    return tuple(f"{each.by} ({each.role})" for each in signoff.approvals)
+    return signoff if signoff.approves(decision, manifest) else None
+
+
+def _answer(folder: Path) -> Reevaluation | None:
+    if not (folder / layout.REEVALUATION).is_file():
+        return None
+    return _read(folder, layout.REEVALUATION, Reevaluation, _manifest(folder))
 
 
 def _candidates(
@@ -191,7 +239,7 @@ def _candidates(
             kind=_digest({name: value for name, value in kind.items() if value is not None}),
             decision_point=judged or plan.matrix.decision_point,
             standing=place.standing if place is not None else "",
-            marks=_marks(folder, plan, summary, facts.name),
+            marks=marks_of(folder, plan, summary, facts.name),
             points=tuple(
                 found
                 for cell in (measured.cells if measured else ())
@@ -227,8 +275,8 @@ def _is_infinite(number: Number) -> bool:
     return number.value is None and (number.note or "").startswith(_INFINITE)
 
 
-def _marks(folder: Path, plan: RunPlan, summary: Summary, name: str) -> dict[str, str]:
-    """What a reader of a series must know when it changes."""
+def marks_of(folder: Path, plan: RunPlan, summary: Summary, name: str) -> dict[str, str]:
+    """What a reader of a candidate's series must know when it changes, by what it is."""
     facts, measured = plan.candidate(name), summary.candidate(name)
     launches = {each.fingerprint for each in measured.launches} if measured else set()
     prints = sorted(each for each in launches if each) or [facts.fingerprint or ""]

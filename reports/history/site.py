@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import os
 from collections.abc import Sequence
@@ -25,13 +26,14 @@ from reports.history.pages import (
     Link,
     Listed,
     campaign_page,
-    change_lines,
+    expired,
     index_page,
     linked,
     page_name,
 )
 from reports.history.series import Series, all_series, with_changes, with_known_changes
 from reports.history.table import parquet_bytes
+from reports.history.words import change_lines
 from reports.run.write import write_whole
 
 TABLE: Final = "history.parquet"
@@ -39,13 +41,17 @@ TABLE: Final = "history.parquet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was seen and made. ``read`` runs were new or changed, ``made`` pages as well."""
+    """What was seen and made. ``read`` runs were new or changed, ``made`` pages as well.
+
+    ``expired`` are signed runs that can be relied on no longer.
+    """
 
     folder: Path
     runs: tuple[RunFacts, ...]
     read: int
     made: tuple[str, ...]
     changes: dict[str, tuple[str, ...]]
+    expired: tuple[RunFacts, ...] = ()
 
     @property
     def index(self) -> Path:
@@ -53,13 +59,15 @@ class Written:
         return self.folder / INDEX_PAGE
 
 
-def write_history(root: Path, out: Path, *, maker: str) -> Written:
+def write_history(root: Path, out: Path, *, maker: str, today: dt.date) -> Written:
     """Write the history of every run below ``root`` into ``out``.
 
     Parameters
     ----------
     maker
         The version of runoff: what another version has made is made anew.
+    today
+        The day on which it is asked which signoffs have expired.
 
     Raises
     ------
@@ -77,7 +85,7 @@ def write_history(root: Path, out: Path, *, maker: str) -> Written:
     made: list[str] = []
     changes: dict[str, tuple[str, ...]] = {}
     for name, runs in by_campaign(gathered.runs).items():
-        kept, found, is_new = _page(out, name, runs, known, link)
+        kept, found, is_new = _page(out, name, runs, known, link, today=today)
         pages[name] = kept
         series.extend(found)
         changes[name] = change_lines(found)
@@ -90,7 +98,12 @@ def write_history(root: Path, out: Path, *, maker: str) -> Written:
     index = Index(maker=maker, runs=gathered.indexed, pages=pages)
     write_whole(out / INDEX, index.text())
     return Written(
-        folder=out, runs=gathered.runs, read=gathered.read, made=tuple(made), changes=changes
+        folder=out,
+        runs=gathered.runs,
+        read=gathered.read,
+        made=tuple(made),
+        changes=changes,
+        expired=expired(gathered.runs, today),
     )
 
 
@@ -104,19 +117,26 @@ def _make(out: Path) -> None:
 
 
 def _page(
-    out: Path, name: str, runs: Sequence[RunFacts], known: Index, link: Link
+    out: Path,
+    name: str,
+    runs: Sequence[RunFacts],
+    known: Index,
+    link: Link,
+    *,
+    today: dt.date,
 ) -> tuple[KeptPage, tuple[Series, ...], bool]:
     """The campaign's page as it lies there, made anew only where something changed."""
     concluded = [run for run in runs if run.state == "concluded"]
     series = all_series(concluded)
-    made_from = digest_of(runs, known.maker, *(link(run) for run in runs))
+    over = (run.path for run in expired(concluded, today))
+    made_from = digest_of(runs, known.maker, *(link(run) for run in runs), *over)
     before = known.pages.get(name)
     path = out / page_name(name)
     if before is not None and before.made_from == made_from and _sha256(path) == before.sha256:
         found = tuple(with_known_changes(each, before.changes) for each in series)
         return before, found, False
     found = tuple(with_changes(each) for each in series)
-    text = campaign_page(name, runs, found, link).encode()
+    text = campaign_page(name, runs, found, link, today=today).encode()
     write_whole(path, text)
     kept = KeptPage(
         made_from=made_from,

@@ -5,7 +5,7 @@ their meaning and unit in the field's metadata, the format's version is ``runoff
 the schema's.
 
 Format history:
-1  first version: the columns of ``COLUMNS``.
+1  first version: the columns of ``COLUMNS``; more of them may come.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ COLUMNS: Final[tuple[tuple[str, pa.DataType, str, str], ...]] = (
     ("outcome", _TEXT, "", "of the decision"),
     ("chosen", _TEXT, "", "whom the evidence or the rule for ties names"),
     ("exit_code", _WHOLE, "", "of the decision"),
+    ("valid_until", _TEXT, "", "last day of its signoff; null: not signed, or without a day"),
+    ("baseline", _TEXT, "", "the run that it re-evaluates"),
+    ("answer", _TEXT, "", "of the re-evaluation"),
     ("manifest_sha256", _TEXT, "", "SHA-256 of manifest.json"),
     ("candidate", _TEXT, "", "the candidate's name"),
     ("standing", _TEXT, "", "the candidate's place in the decision"),

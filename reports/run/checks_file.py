@@ -42,6 +42,16 @@ class Check(Frozen):
             parts.append(str(self.replication))
         return "/".join(part for part in parts if part)
 
+    def stands_against(self, winner: str | None) -> bool:
+        """Whether it keeps a decision for this candidate from being signed.
+
+        A failure does, and what decides and is not known; but another candidate's quality is
+        what that one lacks, no fault of the evidence.
+        """
+        if self.id == "quality" and self.candidate != winner:
+            return False
+        return self.verdict == "fail" or (self.decisive and self.verdict == "unknown")
+
 
 class Checks(Frozen):
     """All checks of a run."""

@@ -14,10 +14,17 @@ from typing import Final
 CAMPAIGN: Final = "campaign.yaml"
 PLAN: Final = "plan.json"
 GATES: Final = "gates.json"
+GATES_CALIBRATED: Final = "gates.calibrated.json"  # the same vote with what was measured since
+CALIBRATION: Final = "calibration.json"  # below hosts/<host>
 LEDGER: Final = "ledger.jsonl"
 SUMMARY: Final = "summary.json"
 CHECKS: Final = "checks.json"
 DECISION: Final = "decision.json"
+PREDICTION: Final = "prediction.json"
+PREDICTION_SCORE: Final = "prediction_score.json"
+BASELINE: Final = "baseline.json"
+REEVALUATION: Final = "reevaluation.json"
+HISTORY: Final = "history.json"
 MANIFEST: Final = "manifest.json"
 SIGNOFF: Final = "signoff.json"
 REPORT_HTML: Final = "report.html"
@@ -86,3 +93,7 @@ class RunFolder:
     def quality(self, candidate: str) -> Path:
         """The quality record of a candidate."""
         return self.path / "quality" / f"{candidate}.json"
+
+    def prediction(self, candidate: str) -> Path:
+        """What was expected of a candidate after its first launch."""
+        return self.path / "prediction" / f"{candidate}.json"

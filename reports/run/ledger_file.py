@@ -4,6 +4,8 @@ A line is one JSON object with ``at`` (UTC), ``event`` and the event's facts. A 
 is cut off (the writer was killed) is ignored. Events:
 
     acquiring, acquired, releasing, released     host, offer, price_usd_per_hour, machine
+    interruption, rebalance                      host, told (the cloud's words of its end)
+    calibrated, not-calibrated                   host, fingerprint, given_up; why
     launching, launched, launch-failed, stopped  candidate, replication, host, launch
     measuring, measured, discarded, skipped      candidate, load_point, replication, why
     spent                                        usd, seconds (running total of the run)

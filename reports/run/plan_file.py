@@ -52,13 +52,23 @@ class OfflineFacts(Frozen):
     deadline_s: Real | None = None
 
 
+class AgreementFacts(Frozen):
+    """Limits on the fixed set: a share of equal next tokens, a divergence in nats."""
+
+    greedy: Real = 0.95
+    kl: Real = 0.05
+    answer_tokens: int = 32
+
+
 class QualityFacts(Frozen):
-    """How far answers may fall behind the reference precision."""
+    """How far answers may fall behind the reference's; ``max_loss`` in points."""
 
     reference: str
     max_loss: Real = 0.0
     margin_points: Real | None = None
     tasks: tuple[str, ...] = ()
+    samples: int | None = None
+    agreement: AgreementFacts | None = None
 
 
 class ContractFacts(Frozen):
@@ -148,6 +158,7 @@ class CandidateFacts(Frozen):
     ``kind``: ``launch`` is started by us, ``endpoint`` is measured as it stands. ``measured``
     is False for one that is not measured, with the reason in ``skipped``. ``bound_ttft_ms``
     and ``bound_itl_ms`` are the gates' bounds at the decision point (None: no bound).
+    ``device_class`` is the catalog's (``cuda``, ``cpu-x86``), None for what is not launched.
     ``grade`` is ``uncontrolled`` for endpoints.
     """
 
@@ -157,6 +168,7 @@ class CandidateFacts(Frozen):
     host_class: Literal["local", "ssh", "cloud", "endpoint"]
     offer: str | None = None
     device: str | None = None
+    device_class: str | None = None
     device_count: int = 1
     tensor_parallel: int = 1
     replicas_per_host: int = 1

@@ -13,14 +13,17 @@ from pydantic import BaseModel, ValidationError
 
 from reports.errors import ReportsError
 from reports.run import layout
+from reports.run.baseline_file import Baseline
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision
+from reports.run.history_file import HistoryFile
 from reports.run.host_file import HostFile
 from reports.run.layout import CellName, RunFolder
 from reports.run.ledger_file import read_ledger
 from reports.run.plan_file import LoadPoint, RunPlan
+from reports.run.reevaluation_file import Reevaluation
 from reports.run.search_file import SearchFile
 from reports.run.summary_file import Summary
 from reports.run.upgrade import upgraded
@@ -119,9 +122,27 @@ class Run:
         """Who won, and why."""
         return read_file(self.folder.file(layout.DECISION), Decision)
 
+    @cached_property
+    def baseline(self) -> Baseline | None:
+        """The run that this one re-evaluates; None where it re-evaluates none."""
+        return _optional(self.folder.file(layout.BASELINE), Baseline)
+
+    @cached_property
+    def reevaluation(self) -> Reevaluation | None:
+        """Whether the baseline's decision still stands."""
+        return _optional(self.folder.file(layout.REEVALUATION), Reevaluation)
+
+    @cached_property
+    def history(self) -> HistoryFile | None:
+        """Comparable earlier runs; None where there were none."""
+        return _optional(self.folder.file(layout.HISTORY), HistoryFile)
+
 
 def read_run(path: Path) -> Run:
-    """The run in a folder; raises ReportsError where there is no plan of one."""
+    """The run in a folder; raises ReportsError where there is none, or no plan of one."""
+    if not path.is_dir():
+        do = "Give the directory of a run: runoff history lists those that there are"
+        raise ReportsError(str(path), "there is no such directory", do)
     if not (path / layout.PLAN).is_file():
         raise ReportsError(
             str(path), f"it holds no {layout.PLAN}", "Give the directory of a run"
@@ -145,6 +166,10 @@ def read_file(path: Path, model: type[Model]) -> Model:
         ) from error
     except ValueError as error:
         raise ReportsError(str(path), f"it is no JSON: {error}", "Restore the file") from error
+
+
+def _optional(path: Path, model: type[Model]) -> Model | None:
+    return read_file(path, model) if path.is_file() else None
 
 
 def file_text(model: BaseModel) -> str:

@@ -13,14 +13,19 @@ from typing import Literal
 
 from reports.run.number import Frozen, Real
 from reports.run.plan_file import LoadPoint
+from reports.run.prediction_file import Range
 
 FORMAT = 1
 
 
 class Try(Frozen):
-    """One searched rate, what its cell said, and its records (relative to the run)."""
+    """One searched rate, what its cell said, and its records (relative to the run).
+
+    ``predicted`` is the highest rate that was expected to hold before it was tried.
+    """
 
     rate_per_s: Real
+    predicted: Range | None = None
     verdict: Literal["holds", "misses", "inconclusive", "no valid evidence"]
     records: str
 

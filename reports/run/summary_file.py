@@ -8,9 +8,9 @@ Format history:
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from catalog.quantity import Basis
 from reports.run.number import Frozen, Number, Real
@@ -19,6 +19,7 @@ from reports.run.plan_file import LoadPoint
 FORMAT = 1
 
 ClauseVerdict = Literal["holds", "misses", "inconclusive", "no such clause"]
+_TOLD_IN: Final = ("ttft", "itl", "goodput", "throughput", "tpot", "p95_gap", "max_gap")
 CellVerdict = Literal["client-bound", "invalid", "cap-bound", "not-steady", "valid"]
 
 
@@ -81,6 +82,12 @@ class CellSummary(Frozen):
     clauses: dict[str, ClauseSummary]
     goodput: dict[str, ClauseSummary]
     lockstep: bool = False
+
+    @field_validator("clauses", "goodput")
+    @classmethod
+    def _in_order(cls, found: dict[str, ClauseSummary]) -> dict[str, ClauseSummary]:
+        """In the contract's order, in which they are told: a file's keys are sorted."""
+        return {name: found[name] for name in _TOLD_IN if name in found} | found
 
 
 class LaunchSummary(Frozen):

@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from reports.errors import ReportsError
+from reports.errors import ReportsError, unwritten
 
 
 def write_whole(path: Path, content: bytes, *, is_new: bool = False) -> None:
@@ -15,7 +15,8 @@ def write_whole(path: Path, content: bytes, *, is_new: bool = False) -> None:
     Raises
     ------
     ReportsError
-        Where it cannot be written, or with ``is_new`` already exists.
+        Where it cannot be written, or with ``is_new`` already exists; DiskError for a disk
+        that is full or broken.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -28,9 +29,7 @@ def write_whole(path: Path, content: bytes, *, is_new: bool = False) -> None:
     except FileExistsError:
         raise ReportsError(str(path), "this file exists", "Choose another place") from None
     except OSError as error:
-        raise ReportsError(
-            str(path), f"cannot be written: {error.strerror}", "Choose another place"
-        ) from error
+        raise unwritten(path, error) from error
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)

@@ -36,5 +36,7 @@ def section(report: Report) -> dict[str, Any]:
         "sentence": report.decision.sentence,
         "valid_until": None if until is None else until.isoformat(),
         "again": events(plan, report.decision),
+        "reevaluation": None if report.reevaluation is None else report.reevaluation.sentence,
+        "baseline": None if report.baseline is None else report.baseline.run,
         "interrupted": report.summary.interrupted,
     }

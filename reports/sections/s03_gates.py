@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from catalog.gate_result import GateResult
 from catalog.screen import Screen
 from catalog.verdict import Status, Verdict
+from reports.calibration_tables import STAYS_ASSUMPTION, side_by_side, still_open
 from reports.figures import memory
 from reports.figures.gathered import gathered
 from reports.number_words import number_phrase
@@ -34,10 +36,28 @@ def section(report: Report) -> dict[str, Any] | None:
     return {
         **gathered(report, memory),
         "matrix": _matrix(screen),
+        "measured": side_by_side(screen),
+        "still_open": (STAYS_ASSUMPTION, *still_open(screen)) if report.calibrations else (),
+        "moved": tuple(_moved(report)),
         "stopped": tuple(elimination(each) for each in not_passed(screen)),
         "explanations": tuple(_explanation(each) for each in screen.candidates),
         "not_spent": _not_spent(report),
     }
+
+
+def _moved(report: Report) -> Iterator[str]:
+    """Candidates whose verdict is another one since their host was measured."""
+    before, screen = report.screen_before, report.screen
+    if before is None or screen is None:
+        return
+    verdicts = {each.name: each.verdict for each in before.candidates}
+    for each in screen.candidates:
+        was = verdicts.get(each.name)
+        if was is not None and was is not each.verdict:
+            yield (
+                f"{each.name} was {was.value} by assumptions, as the plan was made, and is "
+                f"{each.verdict.value} by what was measured on its host."
+            )
 
 
 def _matrix(screen: Screen) -> Table:

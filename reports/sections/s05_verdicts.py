@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from catalog.quantity import Basis, significant
+from reports.cell.problems import causes
 from reports.contract_words import itl_name, stated
+from reports.decide.held import why_none_proven
 from reports.idle import idle_words
 from reports.number_words import DASH, digits, stacked_cell
 from reports.report import Report
@@ -121,7 +123,7 @@ def _measured(
     return (
         stacked_cell(usd, "no price", common=common),
         _clause_cell(clauses.get("goodput"), counts=_counts(cell), common=common),
-        _held(ranked),
+        _held(ranked, measured),
         _clause_cell(clauses.get("ttft"), seen.get("ttft_p95_ms"), common=common),
         _clause_cell(clauses.get("itl"), seen.get("tpot_p95_ms"), common=common),
         stacked_cell(seen.get("e2e_p95_ms"), common=common),
@@ -182,10 +184,11 @@ def _range(measured: CandidateSummary) -> Cell:
     return Cell(text=low if low == high else f"{low}–{high}", detail=points)
 
 
-def _held(ranked: Ranked) -> Cell:
+def _held(ranked: Ranked, measured: CandidateSummary) -> Cell:
     bracket = ranked.held_rate
     if bracket is None or (bracket.highest_proven is None and bracket.lowest_disproven is None):
-        return Cell(text=DASH, meaning="none", detail="no open-loop rate judged")
+        why = why_none_proven(measured) or "no open-loop rate judged"
+        return Cell(text=DASH, meaning="none", detail=why)
     above = bracket.lowest_disproven
     missed = "" if above is None else f"misses at {stated(above)}"
     if bracket.highest_proven is None:
@@ -242,7 +245,8 @@ def _failed(cell: CellSummary) -> Cell:
 
 def _evidence(cell: CellSummary) -> Cell:
     meaning: Meaning = "pass" if cell.verdict == "valid" else "warn"
-    return Cell(text=cell.verdict, meaning=meaning, detail="; ".join(cell.problems[:3]))
+    told = causes(cell.verdict, cell.problems) or cell.problems[:3]
+    return Cell(text=cell.verdict, meaning=meaning, detail="; ".join(told))
 
 
 def _depends(report: Report) -> list[str]:

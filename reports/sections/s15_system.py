@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.calibration.file import CalibrationFile
 from catalog.quantity import significant
+from reports.calibration_tables import all_reduce_table, figures_table
 from reports.control_tables import settings_table, telemetry_table
 from reports.number_words import DASH
 from reports.report import Report
@@ -44,7 +46,21 @@ def section(report: Report) -> dict[str, Any]:
         "prices": _prices(report),
         "settings": settings_table(report.controls),
         "devices": telemetry_table(report),
+        "calibrations": tuple(
+            (figures_table(each), all_reduce_table(each.all_reduces), *_told(each))
+            for each in report.calibrations
+        ),
     }
+
+
+def _told(file: CalibrationFile) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """When and how a calibration was made, what disturbed it, what it could not measure."""
+    how = f"{file.source}, {file.mode}, {file.day.isoformat()}"
+    return (
+        how,
+        file.disturbances,
+        tuple(f"{each.what}: {each.why}" for each in file.unavailable),
+    )
 
 
 def _hosts(hosts: tuple[HostFile, ...]) -> Table:

@@ -17,7 +17,7 @@ from reports.run.summary_file import (
 )
 from reports.summary.clauses import ClauseMaker
 from reports.summary.launch_measure import LaunchMeasure
-from reports.summary.money import money_of
+from reports.summary.money import money_of, price_note
 from reports.summary.numbers import finite, over_launches, unit_of
 
 _WORST_FIRST: Final[tuple[CellVerdict, ...]] = (
@@ -62,7 +62,7 @@ def cell_summary(
                 unit=unit_of(measure, money_of(facts).currency),
                 basis=basis,
                 requests=maker.requests,
-                note=_price_note(facts) if measure.startswith("usd_per_1m") else None,
+                note=price_note(facts) if measure.startswith("usd_per_1m") else None,
             )
             for measure in launches[0].figures
         },
@@ -123,9 +123,3 @@ def _replication(launch: LaunchMeasure) -> ReplicationSummary:
         document=dict(launch.document),
         telemetry=measured.file.telemetry,
     )
-
-
-def _price_note(facts: CandidateFacts) -> str | None:
-    if facts.price is None:
-        return None
-    return f"at {facts.price.value:g} {facts.price.unit} ({facts.price.basis.value})"

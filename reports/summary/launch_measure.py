@@ -13,7 +13,7 @@ from reports.cell.kept import Kept
 from reports.gathered import Replication
 from reports.records import read_records
 from reports.run.plan_file import CandidateFacts
-from reports.summary.money import Money, money_of
+from reports.summary.money import costs_of
 from reports.summary.server_figures import gauge_most, queue_time_p95_ms, total
 
 _LATENCIES: Final = ("ttft", "service_ttft", "tpot", "itl", "e2e")
@@ -108,21 +108,11 @@ def figures(
     }
     if facts.device_count and output is not None and facts.kind == "launch":
         found["output_tok_per_s_per_device"] = output / facts.device_count
-    return found | _money(money_of(facts), facts, output, compliant_tok_per_s)
-
-
-def _money(
-    money: Money, facts: CandidateFacts, output: Figure, compliant: Figure
-) -> dict[str, Figure]:
-    found: dict[str, Figure] = {}
     if facts.kind == "launch":
         found["compliant_tok_per_machine_hour"] = (
-            None if compliant is None else compliant * 3600
+            None if compliant_tok_per_s is None else compliant_tok_per_s * 3600
         )
-    if money.per_hour is not None or money.per_mtok is not None:
-        found["usd_per_1m_output"] = money.per_1m(output, output)
-        found["usd_per_1m_compliant"] = money.per_1m(output, compliant)
-    return found
+    return found | costs_of(facts, output, compliant_tok_per_s)
 
 
 def _percentile(document: Mapping[str, Any], name: str, percent: int) -> Figure:

@@ -18,11 +18,21 @@ _BROKEN_OFF: Final = ("starting", "given up")  # by us: it says nothing of the c
 
 
 def launch_summaries(run: Gathered, candidate: str) -> tuple[LaunchSummary, ...]:
-    """Every launch of a candidate, by replication; replicas of one launch are one."""
+    """Every launch of a candidate, by replication; replicas of one launch are one.
+
+    One that only repeated a replication at the clocks of production can fail: what was proven
+    without it stands.
+    """
     records: dict[int, list[Mapping[str, Any]]] = {}
     threats: dict[int, str] = {}
+    for line in run.events("launch-failed", candidate=candidate, production=True):
+        threats[int(line["replication"])] = (
+            f"its launch at production clocks failed: {line.get('why')}"
+        )
     for launch in run.launches:
         if launch.candidate != candidate or launch.document.get("state") in _BROKEN_OFF:
+            continue
+        if launch.is_production:
             continue
         if not launch.is_earlier:
             records.setdefault(launch.replication, []).append(launch.document)
@@ -44,6 +54,7 @@ def _failed(run: Gathered, candidate: str) -> dict[int, str]:
         int(line["replication"]): why
         for line in lines
         if line.get("replication") is not None
+        and not line.get("production")
         and not (why := str(line.get("why") or "")).startswith("interrupted")
     }
 

@@ -34,6 +34,30 @@ class Money:
         return None if self.per_mtok is None else self.per_mtok * output / bought
 
 
+def costs_of(
+    facts: CandidateFacts, output: float | None, compliant: float | None
+) -> dict[str, float | None]:
+    """Return what a million of all tokens and of compliant ones cost, by the measures' names.
+
+    Infinite without a token to divide by; nothing where the price is not known. ``output``
+    and ``compliant`` are tokens per second of one launch.
+    """
+    money = money_of(facts)
+    if money.per_hour is None and money.per_mtok is None:
+        return {}
+    return {
+        "usd_per_1m_output": money.per_1m(output, output),
+        "usd_per_1m_compliant": money.per_1m(output, compliant),
+    }
+
+
+def price_note(facts: CandidateFacts) -> str | None:
+    """Return at which price a cost is meant."""
+    if facts.price is None:
+        return None
+    return f"at {facts.price.value:g} {facts.price.unit} ({facts.price.basis.value})"
+
+
 def money_of(facts: CandidateFacts) -> Money:
     """Return the candidate's price; that of an hour is the whole instance's."""
     if facts.price is None:

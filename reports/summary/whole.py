@@ -20,8 +20,11 @@ _ENDINGS = ("budget-stop", "interrupted")
 
 
 def summary_of(run: Run, files: Gathered) -> Summary:
-    """Return what was measured; one replication's records are in memory at a time."""
-    plan = run.plan
+    """Return what was measured, by the plan and the limits that the files hold.
+
+    One replication's records are in memory at a time.
+    """
+    plan = files.plan
     spent = files.events("spent")
     return Summary(
         method_version=plan.method_version,
@@ -40,7 +43,7 @@ def summary_of(run: Run, files: Gathered) -> Summary:
 
 def _candidate(run: Run, files: Gathered, name: str) -> CandidateSummary:
     launches = launch_summaries(files, name)
-    basis = Basis.SIMULATION if run.plan.rehearsal else Basis.MEASUREMENT
+    basis = Basis.SIMULATION if files.plan.rehearsal else Basis.MEASUREMENT
     return CandidateSummary(
         name=name,
         cells=tuple(_cells(run, files, name)),
@@ -51,7 +54,7 @@ def _candidate(run: Run, files: Gathered, name: str) -> CandidateSummary:
 
 
 def _cells(run: Run, files: Gathered, candidate: str) -> Iterator[CellSummary]:
-    plan = run.plan
+    plan = files.plan
     facts = plan.candidate(candidate)
     levels = sum(not point.is_open for point in plan.matrix.load_points) or 1
     for name, replications in groupby(files.of(candidate), key=_name):

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from reports.run.cell_file import CellFile
 from reports.run.plan_file import PRODUCTION, LoadPoint
+
+FOLDER: Final = "production"  # of such a launch, in that of the replication that it repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def refusal(tmp_path: Path, text: str, model: type | None = None) -> str:
         (
             "name: mine",
             "name: mine\nzzz: 1",
-            "file.yaml:3: unknown key 'zzz'. Known: aws, budget, candidates, commitments,",
+            "file.yaml:3: unknown key 'zzz'. Known: aws, budget, calibrate, candidates,",
         ),
         (
             "  model: some/model\n",
@@ -133,6 +133,11 @@ def refusal(tmp_path: Path, text: str, model: type | None = None) -> str:
         ("schema_version: 1", "schema_version: 2", "schema_version: 2 is not one of 1"),
         ("candidates:\n", "candidates:\n  - B\n", "candidates[0]: 'B' is not keys with values"),
         ("name: mine", "name: mine\nmatrix: {rates: [8]}", "matrix.rates"),
+        (
+            "  slo: {ttft: 1000 ms, itl: 25 ms}\n",
+            "matrix: {rates: search}\n",
+            "rates: search has no limit to search for. State slo.ttft or slo.itl",
+        ),
     ],
 )
 def test_a_fault_in_a_campaign_is_said_with_its_place_and_a_way_out(

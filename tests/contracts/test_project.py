@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import COUNTED, TIMED
+
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
@@ -24,6 +26,15 @@ def tracked_files() -> list[Path]:
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+@pytest.mark.parametrize("entry", [*TIMED, *COUNTED])
+def test_what_runs_alone_is_named_by_places_and_tests_that_are_there(entry):
+    name, _, test = entry.partition("::")
+    place = ROOT / "tests" / name
+
+    assert place.exists()
+    assert not test or f"\ndef {test}" in place.read_text()
 
 
 def test_each_locked_package_has_a_version_and_hashes():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deploy_templates.first_boot import HEARTBEAT, first_boot
+from deploy_templates.first_boot import FIRST_S, HEARTBEAT, first_boot
 
 EXPIRES = dt.datetime(2026, 11, 30, 14, 0, tzinfo=dt.UTC)
 HOSTS = Path(__file__).parents[2] / "deploy_templates" / "hosts"
@@ -39,6 +39,32 @@ def test_a_machine_knows_its_end_and_looks_for_it_every_minute():
         "OnUnitActiveSec=1min" in files["/etc/systemd/system/runoff-dead-man.timer"]["content"]
     )
     assert seen["runcmd"][-1] == ["systemctl", "enable", "--now", "runoff-dead-man.timer"]
+
+
+def test_a_machine_that_nobody_enters_lives_half_an_hour_from_its_boot(machine):
+    state, run, off = machine
+    first, *_ = yaml.safe_load(told())["runcmd"]
+    (state / "expires").write_text(at(10 * 3600))
+
+    assert first == [HEARTBEAT, str(FIRST_S)]
+    assert run("heartbeat.sh", *first[1:]) == 0
+    left_s = int((state / "deadline").read_text()) - time.time()
+    run("dead-man.sh")
+    assert (not off.exists(), FIRST_S) == (True, 1800)
+    assert 0 < FIRST_S - left_s < 60
+    (state / "deadline").write_text(at(-1))
+    run("dead-man.sh")
+    assert off.exists()
+
+
+def test_the_first_expiry_does_not_outlive_the_whole_one(machine):
+    state, run, off = machine
+    (state / "expires").write_text(at(-1))
+
+    run("heartbeat.sh", str(FIRST_S))
+    run("dead-man.sh")
+
+    assert off.exists()
 
 
 def test_a_proxy_is_for_everything_but_the_machine_itself_and_its_metadata():

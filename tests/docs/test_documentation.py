@@ -48,8 +48,9 @@ def test_links_between_pages_lead_somewhere(source: Path) -> None:
 @pytest.mark.parametrize("source", PAGES, ids=lambda source: source.name)
 def test_files_that_pages_name_exist(source: Path) -> None:
     named = re.findall(r"`((?:catalog|docs|tests|benchmarks)/[\w./-]+\w)`", TEXTS[source])
+    made = set(re.findall(r"`(\S+)`:\n\n```", TEXTS[source]))  # a recipe's own files
 
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [name for name in named if name not in made and not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize(

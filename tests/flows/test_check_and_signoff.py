@@ -23,11 +23,21 @@ from reports.manifest import manifest_sha256, write_manifest
 from reports.render import render_run
 from reports.run import layout
 from reports.run.cell_file import CellFile
-from reports.run.checks_file import Checks
+from reports.run.checks_file import Check, Checks
 from reports.run.layout import RunFolder
 from reports.run.plan_file import ContractFacts, QualityFacts
 from reports.run.read import file_text, read_file, read_run
-from tests.reports.run.builder import CONTRACT, NOW, QUICK, B, C, Made, build_run, priced
+from tests.reports.run.builder import (
+    CLOSED,
+    CONTRACT,
+    NOW,
+    QUICK,
+    B,
+    C,
+    Made,
+    build_run,
+    priced,
+)
 
 FRESH = priced(3.67, date=dt.datetime.now(dt.UTC).date().isoformat())
 VERSION = "0.1.0"  # of the runoff that the built runs say has made them
@@ -36,7 +46,7 @@ WHAT = ["--statement", "Approved for the chat service in Frankfurt"]
 
 
 def finished(root: Path, *made: Made, **options: Any) -> RunFolder:
-    folder = build_run(root, made, **options)
+    folder = build_run(root, made, **{"points": (CLOSED[4],), **options})
     conclude(folder, now=NOW)
     render_run(folder, now=NOW)
     return folder
@@ -93,8 +103,12 @@ def allowed(folder: Path, **keys: Path) -> Path:
     return path
 
 
+def today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()
+
+
 def checked(folder: RunFolder, signers: Path | None = None) -> list[Row]:
-    return list(check_run(folder, version=VERSION, allowed=signers))
+    return list(check_run(folder, version=VERSION, today=today(), allowed=signers))
 
 
 def failures(folder: RunFolder, signers: Path | None = None) -> list[tuple[str, str]]:
@@ -178,7 +192,7 @@ def test_a_page_that_says_something_else_is_told(small: RunFolder, name: str) ->
 
 def test_a_page_of_another_runoff_says_nothing_either_way(small: RunFolder) -> None:
     small.file(layout.REPORT_HTML).write_text("<!doctype html>another layout")
-    rows = {row.id: row for row in check_run(small, version="9.9.9")}
+    rows = {row.id: row for row in check_run(small, version="9.9.9", today=today())}
 
     assert rows["pages"].verdict == "unknown"
 
@@ -248,6 +262,24 @@ def test_an_evidence_check_that_decides_and_fails_ends_with_7(small: RunFolder) 
 
     assert ("evidence", failed.name) in failures(small)
     assert runoff(["check", str(small.path)]) == 7
+
+
+def test_another_candidates_lost_quality_is_noted_and_fails_nothing(small: RunFolder) -> None:
+    lost = Check(
+        id="quality",
+        requirement="answers are as good",
+        observed="loses 9 points",
+        needed="at most 1",
+        verdict="fail",
+        candidate="somebody else",
+        decisive=True,
+    )
+    checks = read_run(small.path).checks.checks
+    small.file(layout.CHECKS).write_text(file_text(Checks(checks=(*checks, lost))))
+    write_manifest(small)
+
+    rows = [(row.verdict, row.of) for row in checked(small) if row.id == "evidence"]
+    assert ("note", lost.name) in rows
 
 
 def test_what_is_no_run_is_refused_as_usage(tmp_path: Path, capsys) -> None:
@@ -347,12 +379,58 @@ def test_a_failed_check_needs_a_waiver_with_a_reason(tmp_path: Path, capsys) -> 
     failed = "launch-as-planned/B"
 
     assert sign(folder) == 7
-    assert f"--waive '{failed}:REASON'" in capsys.readouterr().out
+    assert f"--waive '{failed}:REASON'" in capsys.readouterr().out.splitlines()
     assert sign(folder, "--waive", failed) == 2
     assert sign(folder, "--waive", f"{failed}:TODO") == 7
     assert sign(folder, "--waive", f"{failed}:seen on all machines, harmless here") == 0
     rows = {(row.id, row.of): row.verdict for row in checked(folder)}
     assert rows["evidence", failed] == "waived"
+
+
+def test_what_no_waiver_helps_against_is_told_first_and_checks_are_a_count(
+    tmp_path: Path, capsys
+) -> None:
+    few = finished(tmp_path, Made(name="B", price=FRESH), replications=2, **QUICK)
+
+    assert sign(few) == 7
+    said = capsys.readouterr().out.splitlines()
+
+    assert said[0] == "This run cannot be signed as it is, whatever is waived:"
+    assert any("stamped EXPLORATORY" in line for line in said)
+    assert not any("--waive" in line or "enough-launches" in line for line in said)
+    counts = [line for line in said if line.endswith("would need a waiver: --json has them.")]
+    assert sign(few, "--json") == 7
+    reasons = json.loads(capsys.readouterr().out)["refused"]
+    waivable = [reason for reason in reasons if "--waive" in reason["do"]]
+    assert counts[0].startswith(f"And {len(waivable)} check")
+
+
+def test_a_word_that_nobody_filled_in_hides_no_line_to_waive_with(
+    tmp_path: Path, capsys
+) -> None:
+    read = {"variable": "max_num_seqs", "asked": "16", "seen": "8", "verdict": "differs"}
+    folder = finished(tmp_path, Made(name="B", price=FRESH, read_back=(read,)))
+
+    assert sign(folder, "--role", "TODO") == 7
+    said = capsys.readouterr().out
+
+    assert "whatever is waived" not in said
+    assert "--waive 'launch-as-planned/B:REASON'" in said.splitlines()
+
+
+def test_quality_of_the_chosen_one_is_offered_no_waiver_and_takes_none(
+    tmp_path: Path, capsys
+) -> None:
+    quality = QualityFacts(reference="bfloat16", margin_points=1.0, tasks=("gsm8k",))
+    contract = CONTRACT.model_copy(update={"quality": quality})
+    folder = finished(tmp_path, Made(name="B", price=FRESH), contract=contract)
+
+    assert sign(folder, "--json") == 7
+    reasons = json.loads(capsys.readouterr().out)["refused"]
+    assert {"quality", "check"} <= {reason["rule"] for reason in reasons}
+    assert not any("--waive 'quality" in reason["do"] for reason in reasons)
+    assert sign(folder, "--waive", "quality/B:its answers were read by hand") == 7
+    assert "quality/B: quality not measured" in capsys.readouterr().out
 
 
 def forged_decision(folder: RunFolder) -> None:
@@ -535,7 +613,38 @@ def test_two_people_sign_with_their_keys_and_both_are_verified(
         ("Ada Lovelace", "pass"),
         ("Grace Hopper", "pass"),
     ]
-    assert "ada@example.org" in rows[0].seen
+    assert "by ada@example.org (" in rows[0].seen
+    assert rows[0].seen.endswith("it signs for Ada Lovelace")
+
+
+def test_one_key_does_not_sign_for_two_people(signable: RunFolder, key: Path, capsys) -> None:
+    assert sign(signable, "--key", str(key)) == 0
+    before = state(signable)
+
+    assert runoff(
+        ["signoff", str(signable.path), "--by", "Grace Hopper", "--role", "Reviewer",
+         "--statement", "Read it, and agree", "--key", str(key)]
+    ) == 7  # fmt: skip
+
+    assert "has signed for Ada Lovelace before" in " ".join(capsys.readouterr().out.split())
+    assert state(signable) == before
+
+
+@pytest.mark.parametrize(
+    ("by", "verdict"),
+    [("Ada <ada@example.org>", "pass"), ("Grace <grace@example.org>", "fail")],
+)
+def test_a_name_with_an_address_is_held_against_the_key_s_principal(
+    signable: RunFolder, key: Path, tmp_path: Path, by: str, verdict: str
+) -> None:
+    words = ["--by", by, *WHO[2:], *WHAT, "--key", str(key)]
+    assert runoff(["signoff", str(signable.path), *words]) == 0
+
+    (row,) = (
+        each for each in checked(signable, allowed(tmp_path, ada=key)) if each.id == "signature"
+    )
+    assert row.verdict == verdict
+    assert "ada@example.org" in row.seen
 
 
 def test_the_same_person_does_not_sign_twice(signable: RunFolder, capsys) -> None:

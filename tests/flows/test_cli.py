@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
+import os
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +25,7 @@ from flows.errors import (
     StillBilled,
     UsageError,
 )
+from reports.errors import unwritten
 
 CANONICAL = shipped_catalog() / "campaigns" / "canonical.yaml"
 ENDINGS = [
@@ -148,6 +152,15 @@ def test_a_full_disk_is_said_and_is_no_bug():
 
     assert done.returncode == ExitCode.INFRASTRUCTURE
     assert done.stderr.startswith("runoff: standard output: No space left on device")
+
+
+def test_a_disk_that_fills_up_is_no_mistake_of_the_user(verb_that_raises, capsys):
+    """As while a campaign is concluded: what was measured is there, and room makes it whole."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    verb_that_raises(unwritten(Path("runs/summary.json"), full))
+
+    assert cli.run(["try"]) == ExitCode.INFRASTRUCTURE
+    assert "No space left on device. Make room" in capsys.readouterr().err
 
 
 def test_a_closed_standard_output_is_no_bug():

@@ -24,7 +24,7 @@ from reports.run import layout
 from reports.run.layout import RunFolder
 from reports.run.read import file_text, read_run
 from reports.run.signoff_file import Approval, Signoff
-from tests.reports.run.builder import NOW, QUICK, B, C, Made, build_run
+from tests.reports.run.builder import CONTRACT, NOW, QUICK, B, C, Made, build_run
 
 CAMPAIGN = """
 schema_version: 1
@@ -100,6 +100,24 @@ def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path, capsys) -> None:
     assert {path.read_text() for path in tmp_path.iterdir()} == {"mine"}
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        ("--launch", "compose", "--candidate", "C"),
+        ("--vllm-bench", "mine.jsonl"),
+        ("--decision-record", "mine.jsonl"),
+    ],
+)
+def test_where_one_option_is_refused_no_file_of_the_others_is_written(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("mine")
+
+    assert export(run, "--bundle", "run.zip", "--csv", "tables", *refused) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
+
+
 def test_what_cannot_be_launched_is_refused(run: RunFolder, tmp_path: Path, capsys) -> None:
     out = ["--out", str(tmp_path)]
 
@@ -123,6 +141,23 @@ def test_a_simulated_engine_is_not_deployed(run: RunFolder, tmp_path: Path, caps
     assert export(folder, *options) == 7
     assert "a simulated engine" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_refused_launch_says_that_the_bundle_alone_is_written(
+    run: RunFolder, tmp_path: Path, capsys
+) -> None:
+    launch = read_run(run.path).plan.candidate("B").launch
+    made = [Made(name="B", itl_ms=99.0, facts={"launch": launch})]
+    folder = build_run(tmp_path, made, replications=2, **QUICK)
+    conclude(folder, now=NOW)
+    write_manifest(folder)
+    bundle = ["--bundle", str(tmp_path / "run.zip")]
+
+    assert read_run(folder.path).decision.winner is None
+    assert export(folder, *bundle, "--launch", "systemd", "--out", str(tmp_path / "out")) == 7
+    assert "Nothing was written; leave --launch out" in capsys.readouterr().err
+    assert not (tmp_path / "run.zip").exists()
+    assert export(folder, *bundle) == 0
 
 
 def test_a_run_that_has_changed_is_not_handed_on_under_its_manifest(
@@ -220,6 +255,9 @@ def test_a_decision_record_holds_the_decision_and_its_hash(
     assert f"{decision.gap.candidate} against {decision.gap.against}" in text
     assert manifest_sha256(run) in text
     assert "proposed: not signed" in text
+    assert "TPOT" in text
+    assert "p95 tpot" not in text
+    assert "(tpot)" not in text
     assert text.endswith("\n")
 
 
@@ -314,8 +352,38 @@ def test_a_diff_reads_as_tables(earlier: RunFolder, slower: RunFolder, capsys) -
     assert "price of B" in said
 
 
+def test_two_undecided_runs_with_nothing_in_common_have_not_decided_the_same(
+    tmp_path: Path, capsys
+) -> None:
+    slow, slower = Made(name="B", itl_ms=60.0), Made(name="D", itl_ms=70.0)
+    slo = CONTRACT.slo.model_copy(update={"ttft_ms": 900.0})
+    other = CONTRACT.model_copy(update={"slo": slo})
+    runs = [
+        build_run(tmp_path / "a", [slow], **QUICK),
+        build_run(tmp_path / "b", [slower], contract=other, **QUICK),
+    ]
+    for each in runs:
+        conclude(each, now=NOW)
+
+    assert runoff(["diff", *(str(each.path) for each in runs)]) == 0
+    said = capsys.readouterr().out.partition("\nDecision\n")[2].splitlines()
+
+    assert said[:3] == [
+        "  They have no candidate in common.",
+        "  Their contracts are not the same.",
+        "  In neither is anything decided: none complies.",
+    ]
+    assert said[3].startswith("  A: ")
+    assert said[4].startswith("  B: ")
+
+
+def test_a_run_beside_itself_has_the_same_decision(earlier: RunFolder, capsys) -> None:
+    assert runoff(["diff", str(earlier.path), str(earlier.path)]) == 0
+    assert capsys.readouterr().out.endswith("\nDecision\n  It is the same in both.\n")
+
+
 def test_a_diff_needs_two_concluded_runs(earlier: RunFolder, tmp_path: Path, capsys) -> None:
     assert runoff(["diff", str(earlier.path), str(tmp_path)]) == 2
     unfinished = build_run(tmp_path, [B], replications=1, **QUICK)
-    assert runoff(["diff", str(earlier.path), str(unfinished.path)]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert runoff(["diff", str(earlier.path), str(unfinished.path)]) == 7
+    assert "begun, and never concluded" in capsys.readouterr().err

@@ -49,8 +49,12 @@ def stranger() -> Iterator[int]:
         os.kill(pid, signal.SIGKILL)
 
 
-def task(ticks: int, *, parent: int = 1, kernel: bool = False, faults: int = 0) -> Task:
-    return Task(parent, 0, 0, "x", is_kernel=kernel, ticks=ticks, major_faults=faults)
+def task(
+    ticks: int, *, parent: int = 1, kernel: bool = False, faults: int = 0, reaped: int = 0
+) -> Task:
+    return Task(
+        parent, 0, 0, "x", is_kernel=kernel, ticks=ticks, reaped=reaped, major_faults=faults
+    )
 
 
 def at(
@@ -124,6 +128,54 @@ def test_an_id_that_was_given_to_another_process_is_another_process():
     )
 
     assert load.strangers_cores == 0.2
+
+
+def test_children_of_ours_that_ended_between_two_readings_count_as_ours_and_once():
+    load = load_of(
+        at(
+            0,
+            {(10, 1): task(5, reaped=1000), (11, 1): task(30, parent=10, reaped=4)},
+            used=0,
+            passed=0,
+        ),
+        # 11 used 20 more and ended, as did one that no reading has seen and that used 50
+        at(1, {(10, 1): task(15, reaped=1104)}, used=100, passed=200),
+    )
+
+    assert (load.ours_cores, load.hidden_cores, load.foreign_share) == (0.8, 0.2, 0.1)
+
+
+def test_what_one_reading_misses_and_the_next_one_has_is_nobody_elses():
+    load = load_of(
+        at(0, {(10, 1): task(0), (11, 1): task(40, parent=10)}, used=0, passed=0),
+        # 11 ended while this was read: it is gone, and 10 had not yet waited for it
+        at(1, {(10, 1): task(10)}, used=60, passed=200),
+        at(2, {(10, 1): task(20, reaped=90)}, used=70, passed=400),
+    )
+
+    assert (load.ours_cores, load.hidden_cores, load.foreign_share) == (0.35, 0.0, 0.0)
+
+
+def test_one_of_ours_that_init_has_waited_for_takes_nothing_from_the_others():
+    load = load_of(
+        at(0, {(10, 1): task(0), (11, 1): task(900, parent=10)}, used=0, passed=0),
+        at(1, {(10, 1): task(40)}, used=60, passed=200),
+    )
+
+    assert (load.ours_cores, load.hidden_cores) == (0.4, 0.2)
+
+
+def test_programs_of_ours_that_live_shorter_than_a_sample_are_ours():
+    sampler = Sampler()
+    before = os.times()
+    for _ in range(6):
+        subprocess.run([sys.executable, "-c", "sum(range(10**6))"], check=True)
+    after = os.times()
+    sampler.sample()
+
+    load = sampler.load()
+    theirs = sum(after[2:4]) - sum(before[2:4])
+    assert load.ours_cores * load.seconds > 0.8 * theirs > 0
 
 
 def test_an_orphan_of_ours_and_its_later_children_stay_ours():

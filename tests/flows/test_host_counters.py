@@ -11,7 +11,7 @@ from flows.host_counters import Counters, Task, counters
 
 
 def stat(pid: int, name: str, parent: int, *, ticks: int = 0, flags: int = 0) -> str:
-    numbers = [parent, pid, pid, 0, -1, flags, 0, 0, 7, 0, ticks, 0, 0, 0, 20, 0, 1, 0, 500]
+    numbers = [parent, pid, pid, 0, -1, flags, 0, 0, 7, 0, ticks, 0, 3, 4, 20, 0, 1, 0, 500]
     return f"{pid} ({name}) S " + " ".join(map(str, numbers))
 
 
@@ -46,12 +46,13 @@ def test_a_name_may_hold_brackets_and_the_kernels_own_threads_are_known(proc):
 
     assert tasks[10, 500].name == "odd) name (x"
     assert (tasks[10, 500].ticks, tasks[10, 500].major_faults) == (99, 7)
+    assert tasks[10, 500].reaped == 7
     assert [task.is_kernel for task in tasks.values()].count(True) == 1
     assert set(tasks) == {(10, 500), (11, 500)}
 
 
 def task(parent: int, group: int = 0, session: int = 0) -> Task:
-    return Task(parent, group, session, "x", is_kernel=False, ticks=0, major_faults=0)
+    return Task(parent, group, session, "x", is_kernel=False, ticks=0, reaped=0, major_faults=0)
 
 
 def of(tasks: dict[int, Task]) -> Counters:

@@ -33,6 +33,15 @@ def test_the_second_signal_says_what_is_owned_and_raises_nothing(capfd):
     assert "already ending; held: local (abc)" in said
 
 
+def test_a_server_that_ends_speaks_of_no_load(capfd):
+    interruption = Interruption("ending the server")
+
+    with interruption.heard():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    assert capfd.readouterr().err == "\nSIGINT: ending the server\n"
+
+
 def test_a_load_that_begins_after_the_signal_is_stopped_at_once():
     interruption, stopped = Interruption(), []
     interruption.ask("budget")
@@ -57,6 +66,28 @@ def test_the_first_reason_stays():
     interruption.ask("SIGINT")
 
     assert interruption.why == "budget"
+
+
+def test_a_signal_when_nothing_is_left_ends_nothing_early(capfd):
+    interruption, stopped = Interruption(), []
+    interruption.nothing_is_left()
+
+    with interruption.heard(), interruption.telling(lambda: stopped.append("load")):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+    interruption.check()
+
+    assert (interruption.why, interruption.late, stopped) == (None, "SIGINT", [])
+    assert "all is measured" in capfd.readouterr().err
+
+
+def test_an_end_that_was_asked_for_before_stays_early():
+    interruption = Interruption()
+    interruption.ask("SIGINT")
+    interruption.nothing_is_left()
+    interruption.ask("SIGTERM")
+
+    assert (interruption.why, interruption.late) == ("SIGINT", "SIGTERM")
 
 
 def test_signals_that_were_ignored_stay_ignored():

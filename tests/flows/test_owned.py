@@ -82,6 +82,15 @@ def test_an_unknown_price_is_no_cost_and_not_zero():
     assert holding(is_billed=False).cost is None
 
 
+def test_a_ledgers_time_without_a_zone_is_utc():
+    """Somebody has mended the file by hand."""
+    told = machine("us-east-1/i-1").to_json()
+    told["expires"] = NOW.replace(tzinfo=None).isoformat()
+    (found,) = unreleased([entry("acquired", machine=told)]).values()
+
+    assert found.expires == NOW
+
+
 def test_a_ledger_names_what_was_got_and_not_given_back():
     there = machine("us-east-1/i-1")
     gone = machine("us-east-1/i-2")

@@ -154,6 +154,43 @@ def test_one_machine_that_will_not_go_keeps_no_other(site):
     assert [str(error) for error in done.failed] == ["m1: it would not go. Look"]
 
 
+def test_a_fault_that_nobody_foresaw_keeps_no_other(site):
+    class Broken(Sky):
+        def release(self, machine: Machine, record) -> None:
+            if machine.id == "m1":
+                raise KeyError("Reservations")
+            super().release(machine, record)
+
+    sky = Broken()
+    for name in ("m1", "m2"):
+        sky.put(name, LEFT_BEHIND)
+    found = look(site, (), lambda: [sky.cloud()])
+
+    done = remove(found, found.holdings, nothing)
+
+    assert [each.machine.id for each in done.removed] == ["m2"]
+    assert "m1: it may still be there: KeyError" in str(done.failed[0])
+
+
+@pytest.mark.parametrize(("minutes", "stays"), [(30, ["m1"]), (-1, [])])
+def test_a_sweep_leaves_what_is_kept_for_a_look_its_time(
+    site, tmp_path, monkeypatch, minutes, stays
+):
+    sky = Sky()
+    sky.put("m1", LEFT_BEHIND)
+    until = (NOW + dt.timedelta(minutes=minutes)).isoformat(timespec="seconds")
+    store = ledger(
+        tmp_path / "runs",
+        {"event": "acquired", "machine": machine("m1").to_json()},
+        {"event": "kept", "id": "m1", "until": until},
+    )
+    monkeypatch.setattr("flows.owned_here.all_clouds", lambda: [sky.cloud()])
+
+    sweep(site, (store,), nothing)
+
+    assert list(sky.there) == stays
+
+
 def test_what_was_given_back_outside_of_its_run_is_no_longer_known(site, tmp_path):
     sky = Sky(is_dark=True)
     store = ledger(tmp_path / "runs", {"event": "acquired", "machine": machine("m1").to_json()})
@@ -162,3 +199,14 @@ def test_what_was_given_back_outside_of_its_run_is_no_longer_known(site, tmp_pat
     kept.close()
 
     assert look(site, (store,), lambda: [sky.cloud()]).holdings == ()
+
+
+def test_runs_that_are_copied_to_a_bucket_are_known_without_being_named(site):
+    sky = Sky(is_dark=True)
+    ledger(
+        site.state / "stores" / "team-runs" / "serving",
+        {"event": "acquired", "machine": machine("m1").to_json()},
+    )
+
+    (found,) = look(site, (), lambda: [sky.cloud()]).holdings
+    assert (found.machine.id, found.owned.state) == ("m1", UNCONFIRMED)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 
 from flows.errors import InfrastructureError
 from flows.launch.processes import process_of
-from flows.prefect_server import PrefectServer, end_orphans
+from flows.prefect_server import PASSWORD, QUIET, PrefectServer, Shown, end_orphans
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
 
@@ -28,6 +34,52 @@ def test_it_answers_in_a_session_of_its_own_and_ends(tmp_path):
     assert process.session == process.pid
     assert process_of(process.pid) is None
     assert not list(tmp_path.glob("server-*.json"))
+
+
+def test_a_shown_server_asks_for_the_password_that_was_stated(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, PASSWORD: "user:secret"}
+    server = PrefectServer(tmp_path, environment, Shown(port=port))
+
+    def asked(**headers):
+        request = urllib.request.Request(f"{server.url}/version", headers=headers)
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+                request
+            ) as a:
+                return a.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    try:
+        server.wait()
+        known = base64.b64encode(b"user:secret").decode()
+
+        assert asked() == 401
+        assert asked(authorization=f"Basic {known}") == 200
+    finally:
+        server.stop()
+
+
+def test_it_ends_at_once_when_its_starter_is_killed(tmp_path):
+    words = (
+        "import os, signal, sys; from pathlib import Path; from flows.prefect_server import *;"
+        "server = PrefectServer(Path(sys.argv[1]), os.environ);"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    starter = subprocess.run([sys.executable, "-P", "-c", words, str(tmp_path)], check=False)
+    (record,) = tmp_path.glob("server-*.json")
+    server = json.loads(record.read_text())["server"]["pid"]
+
+    gone_within_s = time.monotonic() + 60
+    while process_of(server) is not None and time.monotonic() < gone_within_s:
+        time.sleep(0.02)
+
+    assert starter.returncode == -signal.SIGKILL
+    assert process_of(server) is None
+    assert end_orphans(tmp_path) == ()  # nothing is left for the next start
 
 
 def sleeper():
@@ -82,3 +134,24 @@ def test_one_that_ends_at_once_is_told_with_its_log(tmp_path):
 
     with pytest.raises(InfrastructureError, match=r"server\.log"):
         PrefectServer(tmp_path, os.environ).wait(30)
+
+
+def test_what_prefect_makes_of_a_slow_server_is_not_between_our_lines():
+    """Fifty candidates on ten hosts make one slow: it could not give out a slot in time."""
+    code = (
+        "from prefect._internal.concurrency import logger\n"
+        "from prefect.logging import get_logger\n"
+        "from prefect.logging.configuration import setup_logging\n"
+        "setup_logging()\n"
+        "logger.error('slow'); get_logger('client').error('slow')\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={**os.environ, **QUIET},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout + done.stderr == ""

@@ -13,9 +13,13 @@ from catalog.facts import Facts
 from catalog.load import load_campaign, load_catalog
 from catalog.resolve import resolve
 from deploy_templates.registry import load_runtimes
+from flows.calibrate.apply import applied
+from flows.foretelling import knowns_of
 from flows.launch_plans import launch_of, request_of
-from flows.rehearsing import shortened, simulated, step_model
+from flows.rehearsing import engines, shortened, simulated, step_model
 from flows.run_plan import make_run_plan, rehearsed
+from tests.catalog.calibration_files import calibration, cpu_device
+from tests.flows.plans import campaign_of, plan_of
 
 ROOT = Path(__file__).parents[2]
 CANONICAL = ROOT / "catalog" / "campaigns" / "canonical.yaml"
@@ -87,6 +91,52 @@ def rehearsal_of(file):
         campaign, file.read_bytes(), load_catalog(), now=TODAY, run="r", rehearsal=True
     )
     return plan, shortened(plan)
+
+
+@pytest.mark.parametrize("name", ["canonical.yaml", "local.yaml"])
+def test_the_plan_of_a_rehearsal_holds_what_is_launched(name):
+    file = CANONICAL.with_name(name)
+    stated, catalog = load_campaign(file), load_catalog()
+    finish = engines(stated, catalog, load_runtimes(()), TODAY.date())
+    _, plan = rehearsal_of(file)
+
+    for candidate in rehearsed(stated).candidates:
+        launched = finish[candidate.name](launch_of(request_of(stated, candidate, catalog)))
+        facts = plan.candidate(candidate.name)
+        assert facts.fingerprint == launched.fingerprint
+        assert facts.launch["files"]["settings.json"] == launched.files["settings.json"]
+
+
+def test_a_simulation_without_being_asked_for_is_planned_as_it_is_launched(tmp_path):
+    path, stated = campaign_of(tmp_path)
+    catalog = load_catalog()
+    finish = engines(stated, catalog, load_runtimes(()), TODAY.date())
+
+    for candidate in rehearsed(stated).candidates:
+        launched = finish[candidate.name](launch_of(request_of(stated, candidate, catalog)))
+        assert plan_of(path).candidate(candidate.name).fingerprint == launched.fingerprint
+
+
+def test_a_calibration_of_this_machine_moves_no_engine_of_a_rehearsal():
+    file = CANONICAL.with_name("local.yaml")
+    stated, catalog = load_campaign(file), load_catalog()
+    here = cpu_device(1e11, {"fp32": 1e12}, core_bandwidth=1e11, core_compute={"fp32": 1e12})
+    disturbed = calibration(here, disturbances=("others",), exploratory=True)
+    found = applied(stated, catalog, (disturbed,))
+    runtimes = load_runtimes(())
+    known = Facts.of(stated, found.catalog, runtimes, TODAY.date())
+    plans = [
+        make_run_plan(stated, file.read_bytes(), each, now=TODAY, run="r", rehearsal=True)
+        for each in (catalog, found.catalog)
+    ]
+    before, after = ([each.fingerprint for each in plan.candidates] for plan in plans)
+    priors = [
+        each.prior for each in knowns_of(stated, found.catalog, runtimes, plans[1]).values()
+    ]
+
+    assert step_model(resolve(known, stated.candidates[0])) is not None
+    assert before == after
+    assert priors == [None] * len(stated.candidates)
 
 
 def test_a_rehearsal_has_twenty_requests_and_three_launches():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
 import json
@@ -12,13 +13,15 @@ import yaml
 
 from flows import measure, opening, provision, visiting
 from flows.compare import surroundings
-from flows.errors import InfrastructureError
+from flows.errors import InfrastructureError, StillBilled
+from flows.hosts.here import LocalHost
 from flows.measure import measure_replication
 from flows.progress import Progress
 from flows.provision import acquire, describe, release
 from flows.setting_up import control
 from flows.taking_up import Options, taken_up
 from flows.underway import utc_now
+from flows.whole import is_needed
 from reports.run.read import read_run
 from reports.telemetry.voids import Judgement
 from tests.flows.fake_smi.stand_in import StandIn
@@ -93,6 +96,83 @@ def test_a_void_cell_is_measured_again_twice_at_most_and_then_kept(
 
         (cell,) = read_run(work.store.folder.path).cells
         assert cell.file.attempts == ("void: hardware slowdown",) * attempts
+
+
+def test_a_machine_goes_back_though_its_connection_does_not_end_well(begun):
+    class Clinging(LocalHost):
+        def close(self) -> None:
+            raise EOFError("the other end has gone")
+
+    with begun(**REAL) as work:
+        acquire(work, "local")
+        work.held["local"].host = Clinging()
+
+        with pytest.raises(EOFError):
+            release(work)
+
+        assert not work.held
+        ledger = read_run(work.store.folder.path).ledger
+        assert "released" in [entry["event"] for entry in ledger]
+
+
+def test_a_machine_on_which_nothing_is_left_to_do_is_not_got_again(begun, monkeypatch):
+    with begun() as work:
+        assert is_needed(work, "local")
+        with monkeypatch.context() as patch:
+            patch.setattr(type(work.store), "is_complete", lambda *_: True)
+            assert not is_needed(work, "local")
+        assert is_needed(work, "local")
+        work.give_up("a", "it does not start")
+        assert not is_needed(work, "local")
+
+
+def test_a_machine_goes_back_though_prefect_fails(begun, monkeypatch):
+    from flows import campaign
+
+    async def failing(work) -> None:
+        acquire(work, "local")
+        raise ConnectionError("Prefect's server is gone")
+
+    monkeypatch.setattr(campaign, "_run", failing)
+    with begun(**REAL) as work:
+        with pytest.raises(ConnectionError):
+            campaign.run_campaign(work)
+
+        assert not work.held
+        ledger = read_run(work.store.folder.path).ledger
+        assert "released" in [entry["event"] for entry in ledger]
+
+
+def test_money_is_told_before_a_fault_of_prefect(begun, monkeypatch):
+    from flows import campaign
+
+    async def failing(work) -> None:
+        work.still_billed = StillBilled("AWS", "i-1 may still be billed", "Look")
+        raise ConnectionError("Prefect's server is gone")
+
+    monkeypatch.setattr(campaign, "_run", failing)
+    with begun(**REAL) as work, pytest.raises(StillBilled, match="i-1"):
+        campaign.run_campaign(work)
+
+
+def test_a_fault_on_one_machine_is_raised_when_the_others_have_wound_down():
+    from flows.campaign import _together
+
+    ended = []
+
+    async def faulty() -> None:
+        raise ConnectionError("a fault")
+
+    async def slow() -> None:
+        await asyncio.sleep(0.05)
+        ended.append("slow")
+
+    async def both() -> None:
+        await _together([faulty(), slow()])
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(both())
+    assert ended == ["slow"]
 
 
 def test_a_machine_goes_back_though_its_settings_cannot_be_put_back(begun, monkeypatch):

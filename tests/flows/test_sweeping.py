@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from prefect import Flow
 
 from flows.clouds.protocol import HELD, LEFT_BEHIND
+from flows.deployed import sweep
 from flows.errors import InfrastructureError, StillBilled
-from flows.sweeping import sweep_flow, swept
+from flows.sweeping import swept
 from tests.flows.test_owned_here import NOW, Sky
 
 
@@ -55,9 +55,15 @@ def test_a_cloud_that_cannot_be_asked_fails_the_sweep(sky, sweeps):
         sweeps()
 
 
-def test_it_is_a_flow_that_may_be_scheduled(sky, monkeypatch, tmp_path):
+def test_its_flow_ends_as_the_verb_would(sky, monkeypatch, tmp_path):
     monkeypatch.setenv("RUNOFF_HOME", str(tmp_path))
     sky.put("dead", LEFT_BEHIND)
 
-    assert isinstance(sweep_flow, Flow)
-    assert sweep_flow.fn(()) == ("dead",)
+    removed = sweep.fn([])
+    sky.put("m1", LEFT_BEHIND)
+    sky.refuses.add("m1")
+    refused = sweep.fn([])
+
+    assert (removed.type, removed.message) == ("COMPLETED", "exit code 0: removed: dead")
+    assert refused.type == "FAILED"
+    assert refused.message.startswith("exit code 10: sweep: m1: it would not go")

@@ -7,22 +7,35 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import yaml
 
 from catalog.load import shipped_catalog
 from flows import opening, searching, visiting
+from flows.clocks import look_visit
 from flows.compare import surroundings
-from flows.errors import BudgetStop, LaunchError, NothingSurvives, UsageError
+from flows.errors import (
+    BudgetStop,
+    InfrastructureError,
+    LaunchError,
+    NothingSurvives,
+    UsageError,
+)
+from flows.foretelling import learn_from_first_launch
 from flows.interruption import Interrupted
 from flows.measure import measure_replication
 from flows.progress import Progress
 from flows.provision import acquire, describe, release
 from flows.taking_up import Options, taken_up
 from flows.underway import utc_now
+from reports.conclude import conclude
+from reports.manifest import verify
+from reports.render import render_run
 from reports.run.ledger_file import read_ledger
-from reports.run.read import read_run
+from reports.run.prediction_file import PredictionFile
+from reports.run.read import read_file, read_run
 
 pytestmark = pytest.mark.e2e
 
@@ -98,6 +111,38 @@ def test_one_launch_leaves_its_cell_its_machine_and_its_ledger(begun):
         ]
 
 
+def test_what_a_run_predicts_is_frozen_and_the_next_one_starts_from_its_cells(begun):
+    with begun() as work:
+        visit = ready(work)
+        serving = visiting.serve(work, visit)
+        measure_replication(work, serving, visit, "closed-2", 0)
+        learn_from_first_launch(work, "a")
+        visiting.stop(work, serving, visit, None)
+        release(work)
+        folder = work.store.folder
+        before = read_file(folder.file("prediction.json"), PredictionFile)
+        later = read_file(folder.prediction("a"), PredictionFile)
+        written = folder.prediction("a").read_bytes()
+        learn_from_first_launch(work, "a")
+        conclude(folder, now=utc_now())
+
+        assert "step times are settings" in before.candidates[0].unknown
+        assert later.stage == "after-first-launch"
+        assert later.candidates[0].cells[0].endswith("/0.parquet")
+        assert later.candidates[0].load("closed-2").figures["tpot_p95_ms"].p50 > 0
+        assert folder.prediction("a").read_bytes() == written
+        assert folder.file("prediction_score.json").is_file()
+    with begun(matrix={"concurrency": [1, 2]}) as again:
+        found = read_file(again.store.folder.file("prediction.json"), PredictionFile)
+
+        assert found.candidates[0].unknown is None
+        assert found.candidates[0].cells[0].startswith(work.plan.run)
+        assert {each.load_point for each in found.candidates[0].loads} == {
+            "closed-1",
+            "closed-2",
+        }
+
+
 def test_a_server_that_dies_under_load_costs_the_cell_with_the_reason(begun):
     with begun(matrix={"requests": 2000}) as work:
         visit = ready(work)
@@ -150,17 +195,19 @@ def test_the_highest_rate_is_searched_apart_and_its_ends_are_to_be_proven(begun)
         searching.begin_search(work, "a")
         serving = visiting.serve(work, launch)
         guess = searching.guess(work, serving, "a")
-        tried = searching.try_rate(work, serving, "a", round(guess / 2))
+        expected = searching.expect(work, "a", guess, [])
+        tried = searching.try_rate(work, serving, "a", round(guess / 2), expected)
         proof = searching.end_search(work, "a", [tried])
         visiting.stop(work, serving, launch, None)
         release(work)
 
         folder = work.store.folder.path
         assert guess > 10
+        assert expected.p10 <= tried.predicted.p50 == expected.p50 <= expected.p90
         assert (folder / tried.records).exists()
         assert (folder / "search" / "a" / "launch" / "launch.json").exists()
         assert not work.needs_search("a")
-        assert work.points(visit) == ("closed-2", *proof)
+        assert set(work.points(visit)) == {"closed-2", *proof}
         assert read_run(folder).cells == ()
 
 
@@ -194,6 +241,20 @@ def test_machines_are_not_rented_without_a_budget_and_a_yes(begun, budget, said)
             budget=budget,
             screening={"unlikely": "measure", "unknown": "measure"},
         ),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("begins", [True, False], ids=["begun", "gone on with"])
+def test_a_machine_of_ones_own_is_not_to_be_kept_on_failure(begun, begins):
+    options = {"keep_on_failure_s": 60.0}
+    if not begins:
+        with begun():
+            options["resume"] = "latest"
+
+    with (
+        pytest.raises(UsageError, match="no machine of this campaign is rented"),
+        begun(options=options),
     ):
         pass
 
@@ -267,6 +328,65 @@ def test_a_run_that_is_gone_on_with_stays_what_it_was_begun_as(begun, options, s
         pass
 
 
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_run_that_is_refused_before_its_first_step_leaves_no_directory(begun, is_begun):
+    def refused(work):
+        if is_begun:
+            work.record("acquiring", host="local")
+        raise InfrastructureError("host local", "somebody has it", "Wait")
+
+    with pytest.raises(InfrastructureError, match="somebody has it"), begun() as work:
+        refused(work)
+
+    assert work.store.folder.path.exists() is is_begun
+
+
+def left_as_it_was(begun, said, **options):
+    """What a refused resumption has changed of the run."""
+    with begun() as work:
+        folder = work.store.folder.path
+    (folder / "signoff.json").write_text("{}")
+    before = {path: path.stat() for path in folder.rglob("*")}
+    with (
+        pytest.raises(UsageError, match=said),
+        begun(options={"resume": "latest", **options}),
+    ):
+        pass
+    return {path: path.stat() for path in folder.rglob("*")} == before
+
+
+def test_a_signed_run_is_never_gone_on_with(begun):
+    assert left_as_it_was(begun, "a signed run is never altered")
+
+
+def test_a_rehearsal_is_refused_its_quality_before_anything_is_touched(begun):
+    assert left_as_it_was(begun, "simulated engines give no answers", for_quality=True)
+
+
+def test_a_concluded_run_to_which_nothing_is_left_keeps_its_manifest(begun):
+    with begun() as work:
+        folder = work.store.folder
+        visit = ready(work)
+        serving = visiting.serve(work, visit)
+        for visit in work.plan.order:
+            measure_replication(work, serving, visit, "closed-2", 0)
+        visiting.stop(work, serving, visit, None)
+        release(work)
+        conclude(folder, now=utc_now())
+        render_run(folder, now=utc_now())
+    manifest = folder.file("manifest.json").read_bytes()
+
+    with begun(options={"resume": "latest"}) as again:
+        assert again.is_whole
+    assert folder.file("manifest.json").read_bytes() == manifest
+    assert verify(folder) == ()
+
+    folder.file("report.html").unlink()
+    with begun(options={"resume": "latest"}) as again:
+        assert not again.is_whole
+        assert names(again)[-1] == "resumed"
+
+
 def test_another_file_is_not_the_one_that_a_run_was_begun_with(begun):
     with begun():
         pass
@@ -333,6 +453,38 @@ def test_one_who_came_up_once_is_given_up_after_two_failures_in_a_row(begun):
         assert work.skipped(work.plan.order[0], "closed-2") == (
             "failed launch: not ready within 60 s"
         )
+
+
+@pytest.mark.parametrize("launch", ["production", "look"])
+def test_a_launch_for_the_clocks_sake_that_fails_gives_nobody_up(begun, launch):
+    def fail(_plan):
+        raise LaunchError("not ready", "launch of 'a'", "as the test wishes", "")
+
+    with begun() as work:
+        visit = ready(work)
+        if launch == "look":
+            visit, folder = look_visit(work, "a"), "clocks/a/launch"
+        else:
+            visit = visit.model_copy(update={"load_points": ("closed-2-production",)})
+            folder = "launch/a/0/production"
+        work.prepared["a"] = replace(work.prepared["a"], finished=fail)
+
+        with pytest.raises(LaunchError) as failed:
+            visiting.serve(work, visit)
+        visiting.lose(work, visit, failed.value)
+
+        (entry,) = [
+            each
+            for each in read_ledger(work.store.folder.file("ledger.jsonl"))
+            if each["event"] == "launch-failed"
+        ]
+        assert not work.is_given_up("a")
+        assert (entry.get("production"), entry["replication"]) == (
+            (True, 0) if launch == "production" else (None, None)
+        )
+        assert work.launch_folder(visit) == work.store.folder.path / folder
+        assert work.launch_folder(visit).is_dir()
+        release(work)
 
 
 def test_a_simulated_engine_spends_nothing_of_what_its_machine_would_cost(begun):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
 from reports.conclude import conclude
-from reports.errors import ReportsError
+from reports.errors import DiskError, ReportsError
 from reports.run import layout
 from reports.run.layout import RunFolder
 from reports.run.plan_file import LoadPoint, OfflineFacts
@@ -166,3 +170,27 @@ def test_files_hold_strict_json_with_sorted_keys(tmp_path):
         file_text(part) for part in (found.summary, found.checks, found.decision)
     ]
     assert not any(word in text for text in texts(folder) for word in ("NaN", "Infinity"))
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [(errno.ENOSPC, DiskError), (errno.EDQUOT, DiskError), (errno.EACCES, ReportsError)],
+    ids=["full", "quota", "forbidden"],
+)
+def test_a_disk_that_fills_up_meanwhile_is_told_apart_from_a_wrong_place(
+    tmp_path, monkeypatch, number, kind
+):
+    folder = build_run(tmp_path, (B,), points=(CLOSED[4],), requests=20, duration_s=5.0)
+    real = Path.open
+
+    def refused(path, *words, **options):
+        if path.name.startswith(f".{layout.CHECKS}"):
+            raise OSError(number, os.strerror(number))
+        return real(path, *words, **options)
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(ReportsError, match=r"checks\.json: cannot be written") as raised:
+        conclude(folder, now=NOW)
+
+    assert type(raised.value) is kind
+    assert not folder.file(layout.CHECKS).exists()

@@ -61,7 +61,7 @@ def test_devices_stand_launch_by_launch_with_their_energy(report):
 
     assert len(table.rows) == 3
     assert [cell.line for cell in table.rows[0]] == [
-        "B, launch 1",
+        "B, launch 0",
         "GPU 0",
         "1410 to 1410 MHz (median 1410)",
         "100% of samples (1410 MHz)",

@@ -7,7 +7,7 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from reports.html import TEMPLATES, escape_markdown, html_page
+from reports.html import TEMPLATES, escape_markdown, html_page, with_tags
 
 STYLE = (TEMPLATES / "page.css").read_text(encoding="utf-8")
 THEMES = ("light", "dark", "print")
@@ -79,3 +79,22 @@ def test_a_value_that_a_template_lacks_is_an_error_and_not_a_blank() -> None:
 )
 def test_markdown_shows_values_literally(text, shown) -> None:
     assert escape_markdown(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("2.039 TB/s s", ["specification"]),
+        ("8.461 ms b, 11.83 ms a ≤ 25 ms", ["bound", "assumption"]),
+        ("16.6 GB/s m", ["measurement"]),
+        ("25 ms", []),
+        ("≤ 25 ms", []),
+        ("a bound is a proof", []),
+    ],
+)
+def test_a_tag_is_marked_as_one_and_a_unit_is_none(text: str, tags: list[str]) -> None:
+    assert re.findall(r'<abbr class="tag" title="(\w+)">', with_tags(text)) == tags
+
+
+def test_what_stands_beside_a_tag_is_escaped() -> None:
+    assert with_tags("<b> s").startswith("&lt;b&gt; <abbr")

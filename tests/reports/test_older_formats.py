@@ -9,37 +9,53 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
+from catalog.calibration.file import CalibrationFile
 from reports.errors import ReportsError
 from reports.records import read_records
 from reports.run.aftermath_file import AftermathFile
+from reports.run.baseline_file import Baseline
 from reports.run.cell_file import CellFile
 from reports.run.checks_file import Checks
 from reports.run.control_file import ControlFile
 from reports.run.decision_file import Decision
+from reports.run.history_file import HistoryFile
 from reports.run.host_file import HostFile
 from reports.run.manifest_file import Manifest
 from reports.run.plan_file import RunPlan
+from reports.run.prediction_file import PredictionFile
+from reports.run.prediction_score_file import PredictionScore
+from reports.run.quality_file import QualityFile
 from reports.run.read import read_file
+from reports.run.reevaluation_file import Reevaluation
 from reports.run.search_file import SearchFile
 from reports.run.signoff_file import Signoff
 from reports.run.summary_file import Summary
 from reports.run.telemetry_file import read_telemetry
 from reports.run.upgrade import UPGRADES
+from reports.run.whatif_file import WhatIf
 from reports.schemas import RESULTS, result_schema
 
 SAMPLES = Path(__file__).parent / "samples"
 MODELS: dict[str, type[BaseModel]] = {
     "aftermath": AftermathFile,
+    "baseline": Baseline,
+    "calibration": CalibrationFile,
     "cell": CellFile,
     "checks": Checks,
     "control": ControlFile,
     "decision": Decision,
+    "history": HistoryFile,
     "host": HostFile,
     "manifest": Manifest,
     "plan": RunPlan,
+    "prediction": PredictionFile,
+    "prediction_score": PredictionScore,
+    "quality": QualityFile,
+    "reevaluation": Reevaluation,
     "search": SearchFile,
     "signoff": Signoff,
     "summary": Summary,
+    "whatif": WhatIf,
 }
 VERSIONS = sorted(folder.name for folder in SAMPLES.iterdir())
 

@@ -8,6 +8,7 @@ from catalog.quantity import Basis, Quantity
 from catalog.screen import GateResult
 from catalog.verdict import Status, Verdict
 from reports.phrases import (
+    LEGEND,
     TAGS,
     decisive_basis,
     gate_name,
@@ -15,6 +16,7 @@ from reports.phrases import (
     layout,
     money,
     names,
+    per_second,
     percent,
     plain,
     tagged,
@@ -113,3 +115,13 @@ def test_a_margin_comes_from_the_bound_of_a_reject_else_from_the_worse(
     )
 
     assert decisive_basis(gate) == basis
+
+
+@pytest.mark.parametrize(("rate", "unit"), [("1", "request/s"), ("0.5", "requests/s")])
+def test_a_rate_of_exactly_one_is_singular(rate: str, unit: str) -> None:
+    assert per_second(rate) == unit
+
+
+def test_the_legend_names_each_tag_that_a_gate_can_show() -> None:
+    for tag in ("s specification", "b bound", "a assumption", "m measurement"):
+        assert tag in LEGEND

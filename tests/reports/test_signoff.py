@@ -252,6 +252,14 @@ def test_a_waiver_of_a_check_that_passes_is_refused() -> None:
     assert "nothing to waive" in made.reasons[0].seen
 
 
+def test_quality_that_another_candidate_lost_refuses_nothing() -> None:
+    lost = FAILED.model_copy(update={"id": "quality", "candidate": "C"})
+    own = lost.model_copy(update={"candidate": "B"})
+
+    assert rules(checks=Checks(checks=(lost,))) == set()
+    assert rules(checks=Checks(checks=(own,))) == {"check"}
+
+
 def test_an_unknown_decisive_check_needs_a_waiver_and_another_is_only_listed() -> None:
     unknown = check(verdict="unknown")
     aside = check(verdict="unknown", decisive=False)
@@ -273,7 +281,10 @@ def test_a_placeholder_is_refused(field: str, text: str) -> None:
     assert [reason.rule for reason in made.reasons] == [field]
 
 
-@pytest.mark.parametrize("name", ["Ada Lovelace", "李明", "José", "O'Neil", "j.smith", "Ng Ü"])
+@pytest.mark.parametrize(
+    "name",
+    ["Ada Lovelace", "李明", "José", "O'Neil", "j.smith", "Ng Ü", "Ada <ada@example.org>"],
+)
 def test_a_name_is_a_name(name: str) -> None:
     assert signed(by=name).approvals[0].by == name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reports.run.checks_file import Check, Checks
 from reports.run.plan_file import LoadPoint
 from reports.threats import threats
 from tests.reports.small import PLAN, SUMMARY, small_report
@@ -20,6 +21,20 @@ def with_candidate(**changes):
 def with_plan(**changes):
     """The small report with fields of its plan changed."""
     return small_report(plan=PLAN.model_copy(update=changes))
+
+
+def foreign_load(verdict):
+    """The small report with a check of who else used B's machine."""
+    check = Check(
+        id="foreign-load",
+        requirement="The machine does nothing else",
+        observed="others used 72.2% of 2 CPUs",
+        needed="at most 2%",
+        verdict=verdict,
+        candidate="B",
+        load_point="c4",
+    )
+    return small_report(checks=Checks(checks=(check,)))
 
 
 OPEN = LoadPoint(name="poisson-8", process="poisson", rate_per_s=8)
@@ -39,6 +54,7 @@ WORDS = (
         "share a prefix: without",
         with_plan(contract=PLAN.contract.model_copy(update={"cached_prefix_tokens": 256})),
     ),
+    ("B at c4 had not server and machine to itself: others used 72.2%", foreign_load("fail")),
     ("B: clocks cannot be locked.", with_candidate(threats=("clocks cannot be locked",))),
 )
 
@@ -47,6 +63,10 @@ WORDS = (
 def test_a_threat_is_told_when_its_fact_is_there_and_only_then(words, report) -> None:
     assert any(words in line for line in threats(report))
     assert not any(words in line for line in threats(small_report()))
+
+
+def test_a_machine_that_was_ours_is_no_threat() -> None:
+    assert not any("to itself" in line for line in threats(foreign_load("pass")))
 
 
 def test_closed_loop_load_alone_is_a_threat_and_goes_with_a_rate() -> None:

@@ -93,7 +93,8 @@ def test_a_contract_is_one_sentence(canonical) -> None:
     sentence = contract_sentence(canonical.contract)
 
     assert (
-        "16 streams at once; p95 TTFT ≤ 1,000 ms, p95 TPOT ≤ 25 ms, goodput ≥ 95%." in sentence
+        "16 streams at once; p95 TTFT ≤ 1,000 ms, p95 ITL (TPOT) ≤ 25 ms, goodput ≥ 95%."
+        in sentence
     )
     assert "context 1,088 on average, 1,152 at most" in sentence
 
@@ -101,10 +102,14 @@ def test_a_contract_is_one_sentence(canonical) -> None:
 @pytest.mark.parametrize(
     ("load", "limits", "said"),
     [
-        ("rate: 8/s", "{itl: 25 ms}", "8 requests/s; p95 TPOT ≤ 25 ms"),
+        ("rate: 8/s", "{itl: 25 ms}", "8 requests/s; p95 ITL (TPOT) ≤ 25 ms"),
         ("rate: 0.5/s", "{ttft: 2 s, percentile: 99}", "0.5 requests/s; p99 TTFT ≤ 2,000 ms"),
         ("offline: {tokens_per_hour: 2 Mtok/h}", "{}", "offline, 2,000,000 tok/h of output"),
-        ("concurrency: 4", "{itl: 25 ms, itl_statistic: max_gap}", "p95 largest gap ≤ 25 ms"),
+        (
+            "concurrency: 4",
+            "{itl: 25 ms, itl_statistic: max_gap}",
+            "p95 ITL (largest gap) ≤ 25 ms",
+        ),
     ],
 )
 def test_every_kind_of_load_and_limit_is_said(mixed, load, limits, said) -> None:
@@ -216,12 +221,21 @@ def test_open_questions_are_those_of_survivors(canonical) -> None:
     first, *others = open_lines(canonical.candidates)
 
     assert first.startswith("p95 TTFT, p95 ITL, queue time, goodput")
+    assert first.count("goodput") == 1
     assert "B: price: $3.67/h is assumed" in others
     assert not any("$4.50/h" in line for line in others)
 
 
 def test_unverified_facts_are_named(mixed) -> None:
     assert "unverified: peak compute" in " ".join(fact_lines(mixed(L40S).candidates))
+
+
+def test_a_fact_of_every_candidate_names_them_all(mixed) -> None:
+    both = fact_lines(mixed(L40S, H100).candidates)
+    alone = fact_lines(mixed(L40S).candidates)
+
+    assert [line for line in both if line.startswith("every candidate: version not pinned")]
+    assert [line for line in alone if line.startswith("version not pinned")]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def check(evidence: Evidence) -> Iterator[Check]:
             for line in evidence.files.events("skipped", candidate=facts.name)
         }
         missing = sorted(planned - there - skipped)
-        words = ", ".join(f"{point} ({number + 1})" for point, number in missing[:5])
+        words = ", ".join(f"{point} replication {number}" for point, number in missing[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         yield Check(
             id="campaign-complete",

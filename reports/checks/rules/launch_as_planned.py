@@ -39,11 +39,16 @@ def _seen(facts: CandidateFacts, found: CandidateSummary) -> Seen:
     if different:
         return "fail", "; ".join(different)
     prints = {launch.fingerprint for launch in up}
-    if facts.fingerprint is not None:
-        prints.add(facts.fingerprint)
     if None in prints:
         return "unknown", "a launch left no fingerprint"
+    return _of_one(len(up), {str(each) for each in prints}, facts.fingerprint)
+
+
+def _of_one(launches: int, prints: set[str], planned: str | None) -> Seen:
+    """Whether all launches were one, and that the plan's (None: it has none)."""
+    short = ", ".join(sorted(each[:8] for each in prints))
+    if planned is not None and prints != {planned}:
+        return "fail", f"launched as {short}, planned as {planned[:8]}"
     if len(prints) > 1:
-        short = ", ".join(sorted(str(each)[:8] for each in prints))
         return "fail", f"{len(prints)} different launches: {short}"
-    return "pass", f"{len(up)} launches of {str(prints.pop())[:8]}, all as asked"
+    return "pass", f"{launches} launches of {short}, all as asked"

@@ -15,7 +15,7 @@ def check(evidence: Evidence) -> Iterator[Check]:
             continue
         down = [launch for launch in found.launches if launch.state != "ready"]
         words = "; ".join(
-            f"launch {launch.replication + 1} {launch.state}"
+            f"launch {launch.replication} {launch.state}"
             + (f" ({launch.error})" if launch.error else "")
             for launch in down
         )

@@ -26,8 +26,15 @@ def check(evidence: Evidence) -> Iterator[Check]:
             verdict=verdict,
             candidate=facts.name,
             decisive=True,
-            evidence=(f"quality/{facts.name}.json",) if found.quality is not None else (),
+            waivable=wanted is None,  # no reason stands in for answers that hold
+            evidence=_files(facts.name, found.quality),
         )
+
+
+def _files(name: str, quality: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if quality is None:
+        return ()
+    return (f"quality/{name}.json", *(f"quality/{each}" for each in quality.get("files", ())))
 
 
 def _seen(quality: Mapping[str, Any] | None) -> Seen:

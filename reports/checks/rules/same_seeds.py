@@ -15,7 +15,7 @@ def check(evidence: Evidence) -> Iterator[Check]:
     for each in evidence.files.replications:
         by_point[each.load_point][each.number].add(each.measured.file.seed)
     for point, by_number in by_point.items():
-        split = sorted(number + 1 for number, seeds in by_number.items() if len(seeds) > 1)
+        split = sorted(number for number, seeds in by_number.items() if len(seeds) > 1)
         seeds = [seed for found in by_number.values() for seed in found]
         repeats = len(seeds) - len(set(seeds))
         wrong = []

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from reports.records import read_records
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
 
+PATIENCE_S = 120.0  # with a busy machine; nothing waits for its end
 BUSY = {"streams": 3, "after_s": 0.0}
 
 
@@ -39,7 +41,7 @@ def load_processes(parent: int) -> list[int]:
 
 def when_loading(parent: int) -> list[int]:
     """The same, once there are some."""
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < until_s:
         if found := load_processes(parent):
             return found
@@ -47,9 +49,22 @@ def when_loading(parent: int) -> list[int]:
     raise AssertionError("the command has started no load process")
 
 
+def when_answered(url: str, requests: int) -> None:
+    """Once the server has answered so many."""
+    until_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until_s:
+        with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_S) as page:
+            lines = page.read().decode().splitlines()
+        told = [line for line in lines if line.startswith("vllm:request_success_total")]
+        if sum(float(line.rpartition(" ")[2]) for line in told) >= requests:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the server has not answered {requests} requests")
+
+
 def when_written(folder: Path, name: str) -> Path:
     """The file of that name in a command's own folders, once it holds something."""
-    until_s = time.monotonic() + 30
+    until_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < until_s:
         if found := [path for path in folder.rglob(name) if path.stat().st_size]:
             return found[0]
@@ -96,9 +111,10 @@ def test_a_client_that_is_kept_from_running_says_that_it_measured_itself(engine,
 
 
 def test_ctrl_c_keeps_what_was_measured_marks_it_and_ends_with_130(engine, bench):
-    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+    url = engine().url
+    command = bench.start(url, request_rate=20.0, num_requests=2000)
     (child,) = when_loading(command.pid)
-    time.sleep(3.0)
+    when_answered(url, 50)
 
     command.send_signal(signal.SIGINT)
     result = bench.end(command)
@@ -116,9 +132,10 @@ def test_ctrl_c_keeps_what_was_measured_marks_it_and_ends_with_130(engine, bench
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_end_a_cell_as_ctrl_c_does(engine, bench, number, heard):
     heard(number)
-    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+    url = engine().url
+    command = bench.start(url, request_rate=20.0, num_requests=2000)
     (child,) = when_loading(command.pid)
-    time.sleep(1.5)
+    when_answered(url, 10)
 
     command.send_signal(number)
     result = bench.end(command)
@@ -144,7 +161,7 @@ def test_an_ending_before_the_load_leaves_no_file_and_no_key(
     result = bench.end(command)
 
     assert result.code == 130, result.said
-    assert list(tmp_path.glob("runoff-bench-*")) == []
+    assert list(tmp_path.glob("runoff-load-*")) == []
 
 
 def test_ctrl_c_behind_the_load_keeps_the_whole_measurement(
@@ -187,8 +204,14 @@ def test_ctrl_c_while_the_summary_is_made_keeps_the_whole_measurement(
     assert "p95 with failures" in result.said
 
 
-def test_a_killed_command_leaves_no_load_behind(engine, bench):
-    command = bench.start(engine().url, request_rate=20.0, num_requests=2000)
+def test_a_killed_command_leaves_no_load_behind_and_the_next_removes_its_key(
+    engine, bench, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("THE_KEY", "sk-rather-secret")
+    url = engine(identity={"api_key": "sk-rather-secret"}).url
+    key = {"api_key_env": "THE_KEY"}
+    command = bench.start(url, request_rate=20.0, num_requests=2000, **key)
     (child,) = when_loading(command.pid)
 
     command.kill()
@@ -198,6 +221,11 @@ def test_a_killed_command_leaves_no_load_behind(engine, bench):
     while Path(f"/proc/{child}/exe").exists() and time.monotonic() < until_s:
         time.sleep(0.05)
     assert not Path(f"/proc/{child}/exe").exists()
+    assert list(tmp_path.glob("runoff-load-*"))
+
+    bench.end(bench.start(url, concurrency=2, num_requests=20, warmup_requests=2, **key))
+
+    assert list(tmp_path.glob("runoff-load-*")) == []
 
 
 def test_a_folder_of_the_users_that_is_named_like_ours_is_not_run(engine, bench, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -186,24 +187,32 @@ def prefect_url(home: Path) -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture
-def alone(tmp_path: Path, home: Path) -> Iterator[Folder]:
-    """A folder for campaigns that start Prefect's server themselves."""
-    (tmp_path / "locks").mkdir()
+@contextmanager
+def folder_at(place: Path, home: Path, **more: str) -> Iterator[Folder]:
+    """A folder for campaigns with locks of its own; what it starts ends with it."""
+    (place / "locks").mkdir(parents=True)
     plain = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     environment = {
         **plain,
         "RUNOFF_HOME": str(home),
-        "RUNOFF_LOCKS": str(tmp_path / "locks"),
+        "RUNOFF_LOCKS": str(place / "locks"),
         "RUNOFF_LOOPBACK_ONLY": "1",
         "NO_COLOR": "1",
+        **more,
     }
-    folder = Folder(tmp_path, environment)
+    folder = Folder(place, environment)
     yield folder
     for started in folder.started:
         if started.poll() is None:
             started.kill()
             started.communicate()
+
+
+@pytest.fixture
+def alone(tmp_path: Path, home: Path) -> Iterator[Folder]:
+    """A folder for campaigns that start Prefect's server themselves."""
+    with folder_at(tmp_path, home) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy_templates.registry import shipped_runtimes
+from flows.host_turns import host_turn
 from reports.manifest import verify
 from tests.e2e.campaign.conftest import (
     LIMIT_S,
@@ -132,6 +134,19 @@ def test_a_budget_that_is_too_small_stops_before_the_step_that_exceeds_it(folder
     assert "a launch of dear" in done.err + done.out
     assert events(run, "released")
     assert run.folder.file("report.html").exists()
+
+
+def test_all_that_begin_at_the_same_time_have_a_limit_of_one_host(prefect_url, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+
+    async def within() -> int:
+        async with host_turn("shared", set(), is_shared=True):
+            return 1
+
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*(within() for _ in range(8)))
+
+    assert sum(asyncio.run(all_of_them())) == 8
 
 
 def test_one_signal_of_any_kind_ends_the_load_releases_and_reports(folders):

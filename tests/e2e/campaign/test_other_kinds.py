@@ -3,42 +3,133 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
-from flows.rehearsal import IdentitySettings, Settings, StepModel, start
-from tests.e2e.campaign.conftest import CONTRACT, descendants_left, events, kept, llama, planned
+from flows.cli import run as runoff
+from flows.rehearsal import IdentitySettings, Settings, StepModel, StreamShape, start
+from reports.run.read import Run
+from tests.e2e.campaign.conftest import (
+    CONTRACT,
+    Ended,
+    descendants_left,
+    events,
+    folder_at,
+    kept,
+    llama,
+    planned,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
 VERDICTS = (0, 4, 5, 7)
 
 
-def test_a_service_is_measured_as_it_stands_and_its_addresses_share_the_load(folder):
+@dataclass(frozen=True)
+class Served:
+    """A campaign over two services that were there already, and what they saw."""
+
+    done: Ended
+    run: Run
+    requests: list[int]
+    processes: list[str]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, home, prefect_url):
+    """Two chat services that think before they answer share a load that its cap holds back."""
     steps = StepModel(decode_base_ms=1.0, prefill_base_ms=1.0)
     secret = IdentitySettings(api_key="sesame-17")
+    settings = Settings(
+        steps=steps,
+        model="tiny-llama-19m",
+        identity=secret,
+        stream=StreamShape(reasoning_tokens=4),
+    )
+    contract = {
+        **CONTRACT,
+        "rate": "400/s",
+        "slo": {"ttft": "2000 ms", "ttft_counts": "answer_token", "itl": "500 ms"},
+    }
+    more = {"PREFECT_API_URL": prefect_url, "OUR_KEY": "sesame-17"}
     with (
-        start(Settings(steps=steps, model="tiny-llama-19m", identity=secret)) as one,
-        start(Settings(steps=steps, model="tiny-llama-19m", identity=secret)) as other,
+        folder_at(tmp_path_factory.mktemp("served"), home, **more) as folder,
+        start(settings) as one,
+        start(settings) as other,
     ):
-        urls = [f"{each.url}/v1/completions" for each in (one, other)]
+        urls = [f"{each.url}/v1/chat/completions" for each in (one, other)]
         service = {"name": "ours", "endpoint": urls, "price": "$1/h", "api_key_env": "OUR_KEY"}
-        file = folder.campaign([service], matrix={"requests": 30})
-        folder.environment = {**folder.environment, "OUR_KEY": "sesame-17"}
+        done = folder.compare(
+            folder.campaign([service], contract=contract, matrix={"requests": 50})
+        )
+        yield Served(
+            done,
+            folder.run,
+            [len(each.truth().requests) for each in (one, other)],
+            descendants_left(folder.started),
+        )
 
-        done = folder.compare(file)
 
-        truths = [each.truth() for each in (one, other)]
-    run = folder.run
+def test_a_service_is_measured_as_it_stands_and_its_addresses_share_the_load(served):
+    done, run = served.done, served.run
+
     assert done.code in VERDICTS, done.err
     assert kept(run) == planned(run)
     assert run.plan.candidate("ours").grade == "uncontrolled"
     assert not events(run, "launching", "acquiring")
-    assert all(len(truth.requests) > 20 for truth in truths)
-    assert "sesame-17" not in done.err + done.out
+    assert all(count > 20 for count in served.requests)
+    assert served.processes == []
+
+
+def test_a_key_of_a_service_is_nowhere_in_the_run(served):
+    run = served.run
+
+    assert "sesame-17" not in served.done.err + served.done.out
     leaked = [
         p for p in run.folder.path.rglob("*") if p.is_file() and b"sesame" in p.read_bytes()
     ]
     assert leaked == []
+
+
+def test_a_limit_on_the_answer_s_first_token_is_judged_by_ttfa(served):
+    cell = served.run.summary.candidate("ours").cell("poisson-400-cap2")
+    clause = cell.clauses["ttft"]
+
+    assert clause.statistic == "p95 TTFA"
+    assert clause.limit == 2000.0
+    # four tokens of thought come before it
+    assert clause.number.value > cell.measures["ttft_p95_ms"].value + 3
+
+
+def test_a_rate_that_waits_for_the_cap_is_told_and_proves_nothing(served):
+    run = served.run
+    place = run.decision.of("ours")
+    cell = run.summary.candidate("ours").cell(place.decision_point)
+
+    assert cell.point.max_in_flight == 2
+    assert "cap bound" in cell.problems
+    assert cell.verdict in ("cap-bound", "client-bound")  # by the machine's load
+    assert place.standing in ("inconclusive", "no valid evidence")
+    assert place.limiter.what in ("cap", "client")
+
+
+def test_a_real_campaign_s_directory_passes_check_until_a_bit_of_it_changes(served, capsys):
+    run = served.run
+
+    checked = runoff(["check", str(run.folder.path), "--json"])
+
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    failed = [row for row in rows if row["verdict"] == "fail" and row["id"] != "evidence"]
+    assert failed == []
+    assert {row["id"] for row in rows if row["verdict"] == "pass"} >= {
+        *("manifest", "files", "cells", "contract", "conclusion", "pages"),
+    }
+    assert checked == (7 if any(row["verdict"] == "fail" for row in rows) else 0)
+
+    plan = run.folder.file("plan.json")
+    plan.write_bytes(plan.read_bytes().replace(b'"value": 1.0', b'"value": 0.1'))
+    assert runoff(["check", str(run.folder.path)]) == 7
+    assert "plan.json" in capsys.readouterr().out
 
 
 def test_a_rehearsal_decides_between_machines_that_nobody_here_can_rent(folder):
@@ -76,6 +167,8 @@ def test_a_rehearsal_decides_between_machines_that_nobody_here_can_rent(folder):
     assert len(kept(run)) == 2 * 3
     assert document["decision"]["stamp"] == "REHEARSAL"
     assert {each.file.basis for each in run.cells} == {"simulation"}
+    launches = [each for each in run.checks.checks if each.id == "launch-as-planned"]
+    assert [each.verdict for each in launches] == ["pass", "pass"]
     assert {each.host for each in run.plan.candidates} == {"local"}
     tpot = {
         name: run.summary.candidate(name).cells[0].measures["tpot_p50_ms"].value

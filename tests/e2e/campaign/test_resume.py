@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from reports.manifest import verify
-from tests.e2e.campaign.conftest import descendants_left, engine, events, kept, planned
+from tests.e2e.campaign.conftest import (
+    descendants_left,
+    ended,
+    engine,
+    events,
+    kept,
+    planned,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
 
@@ -46,15 +55,32 @@ def test_killed_at_three_points_it_leaves_the_cells_of_an_undisturbed_run(folder
     assert run.summary.rehearsal
     assert not descendants_left(folder.started)
 
-    again = folder.compare(file, *words)  # it is whole: it is only concluded once more
+    # it is whole: it stays as it is
+    manifest = run.folder.file("manifest.json").read_bytes()
+    assert folder.compare(file, *words).code == done.code
+    assert run.folder.file("manifest.json").read_bytes() == manifest
+    assert verify(run.folder) == ()
 
-    assert (again.code, folder.run.decision.sentence) == (done.code, decided.sentence)
-    assert len(events(folder.run, "launching")) == len(events(run, "launching"))
+    # without its report it is only concluded once more; a signal meanwhile ends nothing early
+    run.folder.file("report.html").unlink()
+    started = folder.start(file, *words)
+    folder.wait_for(lambda e: e["event"] == "concluded", started, beyond=len(run.ledger))
+    started.send_signal(signal.SIGINT)
+    again = ended(started)
+
+    assert again.code == 130, again.err
+    assert "the run is whole" in again.out
+    assert "ended early" not in again.out
+    assert folder.run.summary.interrupted is None
+    assert folder.run.decision.sentence == decided.sentence
+    assert verify(folder.run.folder) == ()
+    for event in ("acquiring", "launching"):
+        assert len(events(folder.run, event)) == len(events(run, event))
 
 
 def test_of_twenty_candidates_each_has_its_cells_and_its_place(folder):
     candidates = [engine(f"n{number}", max_sequences=1 + number % 3) for number in range(20)]
-    file = folder.campaign(candidates, matrix={"replications": 1, "requests": 10})
+    file = folder.campaign(candidates, matrix={"replications": 1, "requests": 10, "rates": []})
 
     done = folder.compare(file)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("load")]
 STREAMS, PLACES = 6, 2
 PROMPT, OUTPUT = 32, 16
 ENGINE = {
-    "steps": {"decode_base_ms": 8.0, "prefill_base_ms": 8.0},
+    "steps": {"decode_base_ms": 6.0, "prefill_base_ms": 6.0},
     "engine": {"max_num_seqs": PLACES, "prefix_cache": True},
 }
 
@@ -34,7 +35,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Running]:
 
 
 def measured(
-    engine: Running, folder: Path, *, launched: Source | None = None, requests: int = 80
+    engine: Running, folder: Path, *, launched: Source | None = None, requests: int = 60
 ) -> dict[str, Any]:
     """The server record of one cell; four of its six streams wait at any time."""
     flags = Flags(
@@ -51,14 +52,21 @@ def measured(
     return record
 
 
-@pytest.mark.parametrize(
-    ("engine", "runtime"),
-    [({"dialect": name}, name) for name in ("vllm", "sglang", "tensorrt_llm", "llama_server")],
-    indirect=["engine"],
-)
-def test_each_dialect_is_found_and_agrees_with_what_the_client_sent(engine, runtime, tmp_path):
-    record = measured(engine, tmp_path)
-    server = record["servers"][0]
+@pytest.fixture(scope="module")
+def record_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """The record of one cell of an engine of this dialect, measured once for all tests."""
+
+    @cache
+    def of(dialect: str) -> dict[str, Any]:
+        with start(Settings.from_json({**ENGINE, "dialect": dialect})) as running:
+            return measured(running, tmp_path_factory.mktemp(dialect), requests=120)
+
+    return of
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "sglang", "tensorrt_llm", "llama_server"])
+def test_each_dialect_is_found_and_agrees_with_what_the_client_sent(record_of, runtime):
+    server = record_of(runtime)["servers"][0]
     sent = server["client"]["requests"]
 
     assert server["source"]["runtime"] == runtime
@@ -78,14 +86,9 @@ def test_each_dialect_is_found_and_agrees_with_what_the_client_sent(engine, runt
     assert len(told) == {"llama_server": 2, "tensorrt_llm": 1}.get(runtime, 3)
 
 
-@pytest.mark.parametrize(
-    "engine",
-    [{"dialect": name} for name in ("vllm", "sglang", "tensorrt_llm")],
-    indirect=True,
-    ids=["vllm", "sglang", "tensorrt_llm"],
-)
-def test_a_histogram_brackets_the_wait_and_littles_law_agrees_with_its_mean(engine, tmp_path):
-    record = measured(engine, tmp_path, requests=160)
+@pytest.mark.parametrize("dialect", ["vllm", "sglang", "tensorrt_llm"])
+def test_a_histogram_brackets_the_wait_and_littles_law_agrees_with_its_mean(record_of, dialect):
+    record = record_of(dialect)
     p95, mean = record["server_queue_time_p95"], record["server_queue_time_mean"]
     server = record["servers"][0]
 
@@ -99,9 +102,8 @@ def test_a_histogram_brackets_the_wait_and_littles_law_agrees_with_its_mean(engi
     assert not mean["is_estimate"]
 
 
-@pytest.mark.parametrize("engine", [{"dialect": "llama_server"}], indirect=True)
-def test_without_histogram_and_timings_the_mean_is_an_estimate_by_littles_law(engine, tmp_path):
-    record = measured(engine, tmp_path, requests=120)
+def test_without_histogram_and_timings_the_mean_is_an_estimate_by_littles_law(record_of):
+    record = record_of("llama_server")
 
     assert record["server_queue_time_p95"] == {
         "value": None,
@@ -129,7 +131,7 @@ def test_series_that_the_server_does_not_show_are_named_and_never_zero(engine, t
         is_simulation=True,
     )
 
-    record = measured(engine, tmp_path, launched=launched)
+    record = measured(engine, tmp_path, launched=launched, requests=30)
 
     missing = record["servers"][0]["missing"]
     assert missing["kv_use"]["series"] == "vllm:kv_cache_usage_perc"
@@ -141,7 +143,7 @@ def test_series_that_the_server_does_not_show_are_named_and_never_zero(engine, t
 
 @pytest.mark.parametrize("engine", [{"identity": {"metrics": False}}], indirect=True)
 def test_a_server_without_metrics_leaves_a_record_that_says_so(engine, tmp_path):
-    record = measured(engine, tmp_path, requests=40)
+    record = measured(engine, tmp_path, requests=30)
 
     assert record["servers"][0]["source"] is None
     assert "no metrics" in record["servers"][0]["missing"]["waiting"]["not_available"]

@@ -170,7 +170,7 @@ def measured(engine: Engine, folder: Path) -> Cell:
         prompt_tokens="64",
         output_tokens="32",
         concurrency=6,
-        num_requests=90,
+        num_requests=60,
         warmup_requests=10,
     )
     files = measure_cell(cell_spec(flags, {}), folder, launched=launched_source(engine.plan))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import getpass
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -15,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+from catalog.load import shipped_catalog
+from deploy_templates.registry import shipped_runtimes
 from tests.conftest import refuse_or_skip
 from tests.e2e.campaign.conftest import (
     CONTRACT,
@@ -27,7 +31,7 @@ from tests.e2e.campaign.conftest import (
 )
 from tests.flows.amazon.aws_endpoint import World
 from tests.flows.amazon.conftest import ec2, endpoint, world
-from tests.flows.launch.conftest import VERSIONS
+from tests.flows.launch.conftest import VERSIONS, gguf
 from tests.flows.remote.conftest import make_host, proxied, ssh_keys
 from tests.flows.remote.hosts import SshHost, end_all_below, free_port, missing
 
@@ -36,6 +40,7 @@ __all__ = [
     "ec2",
     "endpoint",
     "folder",
+    "gguf",
     "home",
     "make_host",
     "prefect_url",
@@ -63,6 +68,25 @@ def far_llama(name: str, **changed: Any) -> dict[str, Any]:
     return llama(name, **{**stated, **changed})
 
 
+def of_the_hub(folder: Folder, weights: Path) -> tuple[dict[str, Any], Path]:
+    """A candidate that names its weights on the hub and is given the hub's token for them.
+
+    Nothing is fetched: a runtime of the user's own catalog has them in this file. The same
+    catalog has the model under a name of the hub.
+    """
+    catalog = folder.path / "catalog"
+    shutil.copytree(shipped_runtimes() / "llama_server", catalog / "runtimes" / "hub_llama")
+    runtime = catalog / "runtimes" / "hub_llama" / "runtime.yaml"
+    text = runtime.read_text().replace("  name: llama_server\n", "  name: hub_llama\n", 1)
+    text = text.replace("  loads_files: true\n", "  loads_files: false\n", 1)
+    runtime.write_text(text.replace('"{{ model }}"', f'"{weights}"', 1))
+    model = catalog / "models" / "nobody--tiny-llama.yaml"
+    model.parent.mkdir()
+    known = (shipped_catalog() / "models" / f"{CONTRACT['model']}.yaml").read_text()
+    model.write_text(known.replace(f"name: {CONTRACT['model']}", "name: nobody/tiny-llama", 1))
+    return far_llama("far", runtime="hub_llama", checkpoint="hub"), catalog
+
+
 @pytest.fixture
 def box(make_host: Callable[..., SshHost], folder: Folder) -> SshHost:
     """A host that the user's OpenSSH configuration knows as ``box``."""
@@ -85,20 +109,38 @@ class Rented:
     world: World
     place: Path
     port: int = field(default_factory=free_port)
+    environment: dict[str, str] = field(default_factory=dict)
     host: SshHost | None = None
+    count: int = 0
     is_over: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def folder(self) -> Path:
+        """The newest one's."""
+        return self.place / f"machine-{self.count}"
+
     def boot(self) -> None:
-        """Wait for a launch and do what cloud-init does with its user data."""
+        """Wait for launches and do what cloud-init does with the user data of each."""
         while not self.is_over.wait(0.05):
             asked = [p for p in self.world.parameters("RunInstances") if "DryRun" not in p]
-            if asked and self.world.tokens:
+            if len(self.world.tokens) > self.count:
+                self._end()
+                self.count = len(self.world.tokens)
                 self._boot(asked[-1], self.world.parameters("ImportKeyPair")[-1])
-                return
+
+    def close(self) -> None:
+        """End it, and what it ran."""
+        self.is_over.set()
+        self._end()
+
+    def _end(self) -> None:
+        if self.host is not None:
+            self.host.stop()
+            end_all_below(self.place)
 
     def _boot(self, asked: dict[str, str], imported: dict[str, str]) -> None:
         told = yaml.safe_load(base64.b64decode(asked["UserData"]))
-        folder, keys = self.place / "machine", self.place / "keys"
+        folder, keys = self.folder, self.place / f"keys-{self.count}"
         for each in (folder, keys, self.place / "bin"):
             each.mkdir(parents=True, exist_ok=True)
         private = folder / "host_key"
@@ -115,15 +157,27 @@ class Rented:
         sudo = self.place / "bin" / "sudo"
         sudo.write_text(SUDO.format(root=folder / "root"))
         sudo.chmod(0o755)
-        host = SshHost(folder, keys, port=self.port)
+        self._run(told["runcmd"])
+        host = SshHost(folder, keys, self.environment, port=self.port)
         path = host.config.read_text().replace("PATH=", f"PATH={sudo.parent}:", 1)
         host.config.write_text(path)
         host.start()
         self.host = host
 
+    def _run(self, commands: list[list[str]]) -> None:
+        """Commands of the first boot that are of programs which it has itself."""
+        root = self.folder / "root"
+        for program, *words in commands:
+            if (root / program.lstrip("/")).exists() and program.startswith("/"):
+                subprocess.run(
+                    [root / program.lstrip("/"), *words],
+                    env={"PATH": "/usr/bin:/bin", "RUNOFF_DEAD_MAN": f"{root}/var/lib/runoff"},
+                    check=True,
+                )
+
     def number(self, name: str) -> int:
         """A number that the machine's switch has on its disk."""
-        return int((self.place / "machine/root/var/lib/runoff" / name).read_text())
+        return int((self.folder / "root/var/lib/runoff" / name).read_text())
 
 
 @pytest.fixture
@@ -144,24 +198,21 @@ def rented(world: World, folder: Folder, endpoint: Any, tmp_path: Path) -> Itera
         "AWS_REGION": "us-east-1",
         "HOME": str(tmp_path),
         "RUNOFF_HOME": str(tmp_path / "home"),
-        "HF_TOKEN": TOKEN,
     }
     boots = threading.Thread(target=machine.boot)
     boots.start()
     yield machine
     machine.is_over.set()
     boots.join()
-    if machine.host is not None:
-        machine.host.stop()
-        end_all_below(machine.place)
+    machine.close()
 
 
 def on_aws(folder: Folder, candidate: dict[str, Any], **changed: Any) -> Path:
     """A campaign on a machine that is rented for it."""
     del candidate["host"]
-    stated = {"aws": {"caller": "203.0.113.7", "user": getpass.getuser(), "patience": "1 s"}}
-    candidate = {**candidate, "offer": OFFER}
-    return folder.campaign([candidate], **{**stated, "budget": {"usd": 50}, **changed})
+    aws = {"caller": "203.0.113.7", "user": getpass.getuser(), "patience": "1 s"}
+    stated = {"aws": {**aws, **changed.pop("aws", {})}, "budget": {"usd": 50}}
+    return folder.campaign([{**candidate, "offer": OFFER}], **{**stated, **changed})
 
 
 def found_in(place: Path, secret: str) -> list[str]:

@@ -21,7 +21,7 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     told = {"FAKE_SMI_STATE": str(smi.state), "FAKE_SMI_SCENE": "h200-580", "FAKE_SMI_MODE": ""}
     folder.environment = {**folder.environment, **programs, **told}
     campaign = folder.campaign(
-        [llama("a")], contract=PATIENT, matrix={"rates": [], "requests": 80}
+        [llama("a")], contract=PATIENT, matrix={"rates": [], "requests": 60}
     )
 
     done = folder.compare(campaign)
@@ -33,7 +33,11 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     found = {(cell.name.load_point, cell.file.clocks) for cell in run.cells}
     assert found == {("closed-2", "locked"), ("closed-2-production", "production")}
     assert len(run.cells) == 4
+    again = sorted(run.folder.path.glob("launch/a/*/production/launch.json"))
+    assert [path.parts[-3] for path in again] == ["0", "1"]
+    assert (run.folder.path / "clocks/a/launch/launch.json").exists()
     (candidate,) = run.summary.candidates
+    assert [launch.state for launch in candidate.launches] == ["ready", "ready"]
     cost = {cell.load_point: cell.measures["usd_per_1m_compliant"] for cell in candidate.cells}
     (ranked,) = run.decision.ranking
     assert ranked.usd_per_1m.value == cost["closed-2-production"].value

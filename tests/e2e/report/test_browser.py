@@ -61,6 +61,17 @@ def opened(chromium, address):
         context.close()
 
 
+@pytest.fixture(scope="module")
+def paper(chromium, address, tmp_path_factory) -> list[str]:
+    """The words of each sheet that a reader of dark pages prints."""
+    file = tmp_path_factory.mktemp("paper") / "report.pdf"
+    with chromium.new_context(color_scheme="dark") as context:
+        page = context.new_page()
+        page.goto(address)
+        page.pdf(path=file, format="A4", prefer_css_page_size=True)
+    return [each.extract_text() for each in PdfReader(file).pages]
+
+
 def style(page, selector, name) -> str:
     return page.eval_on_selector(selector, f"e => getComputedStyle(e).{name}")
 
@@ -72,21 +83,19 @@ def test_the_page_asks_for_itself_alone_and_nothing_is_refused(opened, address) 
     assert page.complaints == []
 
 
-@pytest.mark.parametrize(("theme", "paper"), [("light", LIGHT), ("dark", DARK)])
-def test_light_and_dark_follow_the_reader(opened, tmp_path, theme, paper) -> None:
+@pytest.mark.parametrize(("theme", "ground"), [("light", LIGHT), ("dark", DARK)])
+def test_light_and_dark_follow_the_reader(opened, theme, ground) -> None:
     page = opened(theme)
-    page.screenshot(path=tmp_path / f"{theme}.png", full_page=True)
 
-    assert style(page, "body", "backgroundColor") == paper
-    assert style(page, "h1", "color") != paper
+    assert style(page, "body", "backgroundColor") == ground
+    assert style(page, "h1", "color") != ground
     for line in page.query_selector_all("svg text"):
-        assert line.evaluate("e => getComputedStyle(e).fill") not in (paper, "none")
+        assert line.evaluate("e => getComputedStyle(e).fill") not in (ground, "none")
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_nothing_makes_the_page_wider_than_the_screen(opened, tmp_path, width) -> None:
+def test_nothing_makes_the_page_wider_than_the_screen(opened, width) -> None:
     page = opened(width=width)
-    page.screenshot(path=tmp_path / f"{width}.png")
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -158,30 +167,24 @@ def test_words_in_figures_do_not_cover_each_other(opened) -> None:
     assert seen or page.query_selector("figure") is None
 
 
-def test_paper_is_light_whole_and_open(opened, tmp_path) -> None:
+def test_paper_is_light_whole_and_open(opened, paper) -> None:
     page = opened("dark")
-    file = tmp_path / "report.pdf"
-    page.pdf(path=file, format="A4", prefer_css_page_size=True)
-    pages = PdfReader(file).pages
-    text = "\n".join(each.extract_text() for each in pages)
+    text = "\n".join(paper)
 
     page.emulate_media(media="print")
     assert style(page, "body", "backgroundColor") == LIGHT
-    assert page.query_selector(".stamp").inner_text() in pages[0].extract_text()
-    assert f"1 / {len(pages)}" in pages[0].extract_text()
+    assert page.query_selector(".stamp").inner_text() in paper[0]
+    assert f"1 / {len(paper)}" in paper[0]
     for details in page.query_selector_all("details"):
         inside = details.query_selector("td, dd, pre, li").inner_text().split()[0]
         assert inside in text
 
 
-def test_a_stamp_stands_on_every_sheet_of_paper(opened, tmp_path) -> None:
-    page = opened()
-    mark = page.query_selector(".watermark")
-    words = mark.inner_text()
-    file = tmp_path / "report.pdf"
-    page.pdf(path=file, format="A4", prefer_css_page_size=True)
+def test_a_stamp_stands_on_every_sheet_of_paper(opened, paper) -> None:
+    words = opened().query_selector(".watermark").inner_text()
 
-    assert all(words in each.extract_text() for each in PdfReader(file).pages)
+    assert paper
+    assert all(words in each for each in paper)
 
 
 def test_everything_can_be_reached_by_keyboard(opened) -> None:

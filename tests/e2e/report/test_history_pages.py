@@ -11,7 +11,7 @@ from pypdf import PdfReader
 
 from reports.history.site import write_history
 from tests.conftest import refuse_or_skip
-from tests.reports.history.runs import make_run, stepped
+from tests.reports.history.runs import TODAY, make_run, stepped
 
 pytestmark = pytest.mark.e2e
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
@@ -28,7 +28,7 @@ def site(tmp_path_factory) -> Path:
     infinite = {"usd_per_1m_compliant": "infinite: no compliant token in the median launch"}
     make_run(root, 19, level=1.08, notes=infinite)
     (make_run(root, 20).path / "decision.json").unlink()
-    return write_history(root, root / "history", maker="t").folder
+    return write_history(root, root / "history", maker="t", today=TODAY).folder
 
 
 @pytest.fixture(scope="module")

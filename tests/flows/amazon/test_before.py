@@ -60,6 +60,20 @@ def test_what_is_stated_is_not_asked_to_be_made(driver_with, world, ec2):
     assert not {"CreateSecurityGroup", "ImportKeyPair"} & set(world.actions())
 
 
+def test_an_account_without_a_default_network_may_rent_in_its_own(driver_with, world, ec2):
+    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
+    world.faults = [
+        Fault(
+            "RunInstances",
+            "VPCIdNotSpecified",
+            "No default VPC for this user",
+            only=lambda parameters: "SubnetId" not in parameters,
+        )
+    ]
+
+    assert found(driver_with(subnets=[subnet])) == {}
+
+
 def test_others_machines_are_not_asked_for(driver, world):
     endpoint = Candidate(name="y", endpoint=["http://127.0.0.1:1/v1"])
 

@@ -7,6 +7,7 @@ import datetime as dt
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,51 @@ def test_only_the_caller_reaches_the_machine_and_only_its_ssh(driver, ledger, ec
     (rule,) = group["IpPermissions"]
     assert (rule["FromPort"], rule["ToPort"], rule["IpProtocol"]) == (22, 22, "tcp")
     assert [each["CidrIp"] for each in rule["IpRanges"]] == [CALLER]
+
+
+@pytest.mark.parametrize("has_machine", [False, True], ids=["another launch", "taken over"])
+def test_who_calls_from_elsewhere_later_is_admitted_and_the_earlier_address_no_longer(
+    driver_with, ledger, ec2, world, has_machine
+):
+    if not has_machine:  # what was made so far stays: the campaign is killed before the launch
+        world.faults = [
+            Fault("*", "Killed", only=lambda asked: "RunInstances" in asked.values())
+        ]
+        world.faults += [
+            Fault("DeleteSecurityGroup", "Killed"),
+            Fault("DeleteKeyPair", "Killed"),
+        ]
+        with pytest.raises(InfrastructureError):
+            driver_with().acquire(order(), ledger)
+        world.faults = []
+    else:
+        driver_with().acquire(order(), ledger)
+    assert admitted(ec2) == [(22, CALLER)]
+    ours = next(g for g in ec2.describe_security_groups()["SecurityGroups"] if is_ours(g))
+    ec2.authorize_security_group_ingress(
+        GroupId=ours["GroupId"], IpProtocol="tcp", FromPort=80, ToPort=90, CidrIp="0.0.0.0/0"
+    )
+
+    driver_with(caller="198.51.100.9/32").acquire(order(), ledger)
+
+    assert admitted(ec2) == [(22, "198.51.100.9/32")]
+    calls = world.actions().count("RevokeSecurityGroupIngress")
+    driver_with(caller="198.51.100.9/32").acquire(order(), ledger)
+    assert world.actions().count("RevokeSecurityGroupIngress") == calls
+
+
+def is_ours(group) -> bool:
+    return group["GroupName"] != "default"
+
+
+def admitted(ec2) -> list[tuple[int, str]]:
+    """Ports and whom they admit, of the run's group."""
+    (group,) = filter(is_ours, ec2.describe_security_groups()["SecurityGroups"])
+    return [
+        (rule["FromPort"], each.get("CidrIp") or each["CidrIpv6"])
+        for rule in group["IpPermissions"]
+        for each in (*rule["IpRanges"], *rule["Ipv6Ranges"])
+    ]
 
 
 def test_nobody_is_admitted_where_nobody_says_who_calls(driver_with, ledger, ec2):
@@ -459,6 +505,72 @@ def test_a_machine_that_is_not_listed_yet_is_ended_all_the_same(driver, world, l
     assert left_in(ec2) == {}
 
 
+def test_a_new_machine_that_stays_unlisted_is_told_as_money(driver, world, ledger, monkeypatch):
+    monkeypatch.setattr(removal, "_TRIES_S", 0.2)
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("TerminateInstances", "InvalidInstanceID.NotFound")]
+
+    with pytest.raises(StillBilled, match=r"i-\w+ may still be billed.*NotFound"):
+        driver.release(machine, ledger)
+
+    assert ledger.events[-1] == "not-released"
+
+
+def test_a_new_machine_of_which_no_end_is_seen_is_told_as_money(
+    driver, world, ledger, monkeypatch
+):
+    monkeypatch.setattr(removal, "_TRIES_S", 0.2)
+    machine = driver.acquire(order(), ledger)
+    world.faults = [Fault("DescribeInstances", "InvalidInstanceID.NotFound")]
+
+    with pytest.raises(StillBilled, match="is still not listed after it was told to end"):
+        driver.release(machine, ledger)
+
+
+def test_an_old_machine_that_is_no_longer_known_is_over(
+    driver_with, world, ledger, ec2, monkeypatch
+):
+    monkeypatch.setattr(removal, "_OLD_S", 0.1)
+    machine = driver_with().acquire(order(), ledger)
+    ec2.terminate_instances(InstanceIds=[machine.id.split("/")[1]])
+    later = driver_with(site={"now": lambda: NOW + dt.timedelta(hours=3)})
+    world.faults = [Fault("TerminateInstances", "InvalidInstanceID.NotFound")]
+
+    later.release(machine, ledger)
+
+    assert ledger.events[-1] == "released"
+
+
+def test_a_machine_of_another_account_is_not_taken_for_gone(
+    driver_with, world, ledger, ec2, monkeypatch
+):
+    monkeypatch.setattr(removal, "_OLD_S", 0.1)
+    machine = driver_with().acquire(order(), ledger)
+    assert re.fullmatch(r"\d{12}", machine.noted["account"])
+    ec2.terminate_instances(InstanceIds=[machine.id.split("/")[1]])
+    others = replace(machine, noted={**machine.noted, "account": "210987654321"})
+    later = driver_with(site={"now": lambda: NOW + dt.timedelta(hours=3)})
+    world.faults = [Fault("TerminateInstances", "InvalidInstanceID.NotFound")]
+
+    with pytest.raises(StillBilled, match="got in account 210987654321, and these"):
+        later.release(others, ledger)
+
+
+def test_a_new_machine_that_is_not_listed_yet_is_ours_and_an_old_one_is_over(
+    driver_with, world, ledger
+):
+    machine = driver_with().acquire(order(), ledger)
+    empty = b"<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>"
+    world.rewrite = lambda action, body: empty if action == "DescribeInstances" else body
+
+    (owned,) = driver_with(site={"known": (machine,)}).list_owned()
+    later = driver_with(site={"known": (machine,), "now": lambda: NOW + dt.timedelta(hours=3)})
+
+    assert (owned.machine, owned.is_billed) == (machine, True)
+    assert owned.seen == "got just now and not listed by AWS yet"
+    assert machine.id not in {each.machine.id for each in later.list_owned()}
+
+
 def test_a_launch_that_was_granted_unheard_is_ended_once_it_is_listed(
     driver_with, world, ledger, ec2
 ):
@@ -473,6 +585,22 @@ def test_a_launch_that_was_granted_unheard_is_ended_once_it_is_listed(
 
     with pytest.raises(InfrastructureError, match="NoAnswer"):
         driver_with(zones=["us-east-1b"]).acquire(order(), ledger)
+
+    assert left_in(ec2) == {}
+
+
+def test_a_busy_api_keeps_no_machine_that_was_granted_unheard(driver_with, world, ec2):
+    busy = Fault("DescribeInstances", "RequestLimitExceeded", times=4)  # more than one call's
+
+    def heard(event, **_facts):
+        if event == "no-capacity":  # the launch has given no answer; now nothing else does
+            world.faults = [lost, busy]
+
+    lost = Fault("RunInstances", "", after=True)
+    world.faults = [lost]
+
+    with pytest.raises(InfrastructureError, match="NoAnswer"):
+        driver_with(zones=["us-east-1b"], patience="0.1 s").acquire(order(), heard)
 
     assert left_in(ec2) == {}
 
@@ -599,6 +727,49 @@ def test_a_run_of_the_same_name_elsewhere_keeps_its_machine(driver_with, ledger,
     assert first.id.split("/")[1] in before["instances"]
 
 
+@pytest.mark.parametrize("has_group", [False, True])
+def test_a_run_of_the_same_name_elsewhere_that_is_renting_just_then_is_not_disturbed(
+    driver_with, world, ec2, tmp_path, has_group
+):
+    """A schedule on two machines begins runs of one name in the same second."""
+    own = {"security_groups": ["sg-1"]} if has_group else {}  # it meets the other's key at once
+    late = driver_with(site={"state": tmp_path / "another"}, **own)
+    world.faults = [Fault("RunInstances", "InsufficientInstanceCapacity", times=1)]
+    refused = []
+
+    def record(event, **_facts):
+        if event == "no-capacity":  # key and group are made, and no machine is there yet
+            with pytest.raises(InfrastructureError, match="already, made by ada@") as told:
+                late.acquire(order(), Ledger())
+            refused.append(told)
+
+    machine = driver_with().acquire(order(), record)
+
+    assert refused
+    assert set(left_in(ec2)) == {"instances", "volumes", "keys", "groups"}
+    driver_with().release(machine, record)
+    assert left_in(ec2) == {}
+
+
+def test_a_machine_that_another_got_for_a_run_of_the_same_name_outlives_our_release(
+    driver_with, ledger, ec2, tmp_path
+):
+    ec2.create_key_pair(KeyName="ada")
+    (group,) = ec2.describe_security_groups()["SecurityGroups"]
+    stated = {
+        "security_groups": [group["GroupId"]],
+        "key_name": "ada",
+        "key_file": str(tmp_path / "ada.pem"),
+    }
+    theirs = driver_with(site={"state": tmp_path / "another"}, **stated)
+    ours = driver_with(**stated)
+    first = theirs.acquire(order(), ledger)
+
+    ours.release(ours.acquire(order(number=2), ledger), ledger)
+
+    assert left_in(ec2)["instances"] == [first.id.split("/")[1]]
+
+
 # what is somebody else's
 
 
@@ -672,6 +843,17 @@ def test_one_region_that_cannot_be_asked_hides_no_other(driver_with, world, ledg
     assert [each.machine.id for each in told.value.owned] == [machine.id]
 
 
+def test_a_region_that_is_not_enabled_hides_no_other(driver_with, world, ledger):
+    """It refuses credentials that are good elsewhere."""
+    machine = driver_with().acquire(order(), ledger)
+    world.faults = [Fault("DescribeInstances", "AuthFailure", times=1)]
+
+    with pytest.raises(PartlyListedError, match="AWS af-south-1") as told:
+        driver_with(more={"RUNOFF_AWS_REGIONS": "af-south-1"}).list_owned()
+
+    assert [each.machine.id for each in told.value.owned] == [machine.id]
+
+
 def test_a_second_machine_of_an_earlier_try_ends_with_the_run(driver, ledger, ec2, world):
     """A try that was killed may have been granted one that was not listed yet."""
     machine = driver.acquire(order(), ledger)
@@ -698,13 +880,13 @@ def test_a_host_that_is_rented_just_then_outlives_the_others_release(
     first = driver.acquire(order(), ledger)
     got = []
 
-    def others(*words):
+    def others(*words, **named):
         got.append(driver.acquire(order(number=2), ledger))  # after the first one was let go
-        return there(*words)
+        return there(*words, **named)
 
     there = removal.living_of
     monkeypatch.setattr(removal, "living_of", others)
-    monkeypatch.setattr(removal, "clear", lambda *_words: ())
+    monkeypatch.setattr(removal, "clear", lambda *_words, **_named: ())
 
     driver.release(first, ledger)
 

@@ -9,7 +9,7 @@ import pytest
 from flows.amazon.policy import minimal_policy
 from flows.cli import run
 from tests.flows.amazon.aws_endpoint import Fault
-from tests.flows.amazon.conftest import EXPIRES, left_in, order
+from tests.flows.amazon.conftest import left_in, order
 
 pytestmark = pytest.mark.e2e
 
@@ -63,6 +63,20 @@ def test_a_missing_permission_blocks_with_its_name(capsys, world, action):
     blocking = [topic for topic, each in found.items() if each["state"] == "blocks"]
     assert blocking == [f"us-east-1 ec2:{action}"]
     assert "--policy" in found[blocking[0]]["do"]
+
+
+@pytest.mark.parametrize("action", ["RunInstances", "ImportKeyPair", "CreateSecurityGroup"])
+def test_a_policy_that_lets_things_be_made_and_not_tagged_blocks(capsys, world, action):
+    world.faults = [
+        Fault(
+            action, "UnauthorizedOperation", only=lambda p: "TagSpecification.1.Tag.1.Key" in p
+        )
+    ]
+
+    code, found = looked(capsys, "us-east-1")
+
+    assert code == 8
+    assert found[f"us-east-1 ec2:{action}"]["state"] == "blocks"
 
 
 def test_a_policy_that_is_limited_to_our_tags_is_no_fault(capsys, world):
@@ -124,9 +138,11 @@ def test_what_makes_no_sense_is_refused(capsys, words, said):
     assert said in capsys.readouterr().err
 
 
-def test_the_policy_grants_every_call_of_a_life_and_no_other(driver, ledger, world, capsys):
+def test_the_policy_grants_every_call_of_a_life_and_no_other(
+    driver, driver_with, ledger, world, capsys
+):
     machine = driver.ready(driver.acquire(order(), ledger), ledger)
-    driver.acquire(order(expires=EXPIRES), ledger)  # takes it over
+    driver_with(caller="198.51.100.9/32").acquire(order(), ledger)  # takes it over
     driver.list_owned()
     driver.release(machine, ledger)
     called = {each.action for each in world.seen}

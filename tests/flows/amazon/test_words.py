@@ -86,24 +86,25 @@ def test_a_token_is_of_64_digits_and_the_same_for_the_same_attempt(campaign, run
     place = Place(zone="us-east-1a")
     asked = order(campaign, run, number)
 
-    token = client_token(asked, place, n)
+    token = client_token(asked, place, n, "h1")
 
     assert len(token) == 64
     assert set(token) <= set(string.hexdigits)
-    assert token == client_token(order(campaign, run, number), place, n)
+    assert token == client_token(order(campaign, run, number), place, n, "h1")
 
 
 def test_a_token_differs_with_all_that_makes_an_attempt_another():
     here = Place(zone="us-east-1a")
     asked = [
-        client_token(order(), here, 1),
-        client_token(order(), here, 2),
-        client_token(order(), Place(zone="us-east-1b"), 1),
-        client_token(order(), Place(zone="us-east-1a", subnet="subnet-1"), 1),
-        client_token(order(campaign="b"), here, 1),
-        client_token(order(run="r2"), here, 1),
-        client_token(order(number=2), here, 1),
-        client_token(order(offer="aws/g6.2xlarge"), here, 1),
+        client_token(order(), here, 1, "h1"),
+        client_token(order(), here, 2, "h1"),
+        client_token(order(), here, 1, "h2"),
+        client_token(order(), Place(zone="us-east-1b"), 1, "h1"),
+        client_token(order(), Place(zone="us-east-1a", subnet="subnet-1"), 1, "h1"),
+        client_token(order(campaign="b"), here, 1, "h1"),
+        client_token(order(run="r2"), here, 1, "h1"),
+        client_token(order(number=2), here, 1, "h1"),
+        client_token(order(offer="aws/g6.2xlarge"), here, 1, "h1"),
     ]
 
     assert len(set(asked)) == len(asked)

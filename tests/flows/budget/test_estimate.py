@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.load import load_catalog
 from flows.budget import billing_of, estimate, money_not_spent, sharing, totals
 from flows.budget.billing import BILLING, UNKNOWN, Billing
-from flows.budget.times import cell, request, start, warm_up
+from flows.budget.times import cell, download, request, start, warm_up
+from flows.calibrate.apply import applied
+from flows.run_plan import make_run_plan
 from reports.run.plan_file import EstimateItem, RunPlan
-from tests.flows.plans import CANONICAL, campaign_of, plan_of
+from tests.catalog.calibration_files import calibration, cpu_device
+from tests.flows.plans import CANONICAL, NOW, campaign_of, plan_of
 
 LLAMA = "meta-llama/Meta-Llama-3-8B-Instruct"
 
@@ -52,11 +56,110 @@ def test_the_estimate_names_every_kind_of_step(tmp_path: Path) -> None:
         assert any(kind in each.what for each in plan.estimate), kind
 
 
+def test_looks_at_clocks_and_the_winners_repetition_are_paid_for_at_the_high_end(
+    canonical: RunPlan,
+) -> None:
+    host, matrix = "nvidia-a100-80gb-sxm4", canonical.matrix
+    facts, point = canonical.candidate("B"), canonical.load_point(matrix.decision_point)
+    once = start(facts) + warm_up(canonical, facts, point) + cell(canonical, facts, point)
+
+    look = _item(canonical.estimate, host, "B: a look at the clocks")
+    again = _item(canonical.estimate, host, "the winner again at production clocks")
+
+    assert (look.low_s, look.high_s) == (0, pytest.approx(once.high))
+    assert (again.low_s, again.high_s) == (0, pytest.approx(once.high * matrix.replications))
+    assert look.high_usd == pytest.approx(once.high * 3.67 / 3600)
+
+
+@pytest.mark.parametrize("device", ["intel-xeon-8480plus-2s", None])
+def test_where_no_clocks_are_locked_none_are_looked_at(tmp_path: Path, device) -> None:
+    one = {"name": "x", "host": "local", "runtime": "llama_server", "checkpoint": "dummy"}
+    path, _ = campaign_of(
+        tmp_path, {"candidates": [{**one, "device": device} if device else one]}
+    )
+
+    assert not [each for each in plan_of(path).estimate if "clocks" in each.what]
+
+
+def test_a_rehearsal_looks_at_no_clocks() -> None:
+    plan = plan_of(CANONICAL, rehearsal=True)
+
+    assert not [each for each in plan.estimate if "clocks" in each.what]
+
+
+def _calibration(plan: RunPlan) -> list[tuple[str, float, float]]:
+    found = [each for each in plan.estimate if each.what == "calibrate"]
+    return [(each.host, each.low_s, each.high_s) for each in found]
+
+
+def test_a_campaign_that_calibrates_measures_each_machine_before_it_installs(
+    tmp_path: Path,
+) -> None:
+    plan = _offered(tmp_path, 2, calibrate=True)
+    steps = [each.what for each in plan.estimate]
+
+    assert _calibration(plan) == [("aws-p4de.24xlarge", 25, 300 + 8 * 120)]  # all its GPUs
+    assert steps[:3] == ["boot", "calibrate", "install vllm 0.6.3"]
+
+
+def test_an_exploratory_campaign_calibrates_briefly(tmp_path: Path) -> None:
+    plan = _offered(tmp_path, 1, calibrate=True, exploratory=True)
+
+    assert _calibration(plan) == [("aws-p4de.24xlarge", 5, 60 + 8 * 30)]
+
+
+def test_processors_alone_are_calibrated_and_a_service_is_not(tmp_path: Path) -> None:
+    here = {"name": "here", "host": "local", "runtime": "llama_server", "checkpoint": "dummy"}
+    ours = {"name": "ours", "endpoint": ["https://serving.example.com/v1/completions"]}
+    changes = {"candidates": [here, ours], "calibrate": True}
+
+    assert _calibration(plan_of(campaign_of(tmp_path, changes)[0])) == [("local", 25, 300)]
+
+
+def test_neither_a_rehearsal_nor_a_campaign_that_does_not_ask_calibrates(
+    tmp_path: Path, canonical: RunPlan
+) -> None:
+    simulated = campaign_of(tmp_path, {"calibrate": True})[0]
+
+    for plan in (canonical, plan_of(simulated), plan_of(simulated, rehearsal=True)):
+        assert _calibration(plan) == []
+
+
+def test_this_machines_own_calibration_is_taken_where_it_is_at_hand(tmp_path: Path) -> None:
+    here = {"name": "one", "host": "local", "runtime": "llama_server", "checkpoint": "dummy"}
+    path, campaign = campaign_of(tmp_path, {"candidates": [here], "calibrate": True})
+    found = applied(campaign, load_catalog(()), (calibration(cpu_device(1e9)),))
+
+    plan = make_run_plan(campaign, path.read_bytes(), found.catalog, now=NOW, run="planned")
+
+    assert _calibration(plan) == []
+
+
 def test_a_download_is_by_the_size_of_the_weights(canonical: RunPlan) -> None:
     item = _item(canonical.estimate, "nvidia-a100-80gb-sxm4", "download")
 
     assert item.what == "download weights, bfloat16, 16.1 GB"
     assert item.low_s == pytest.approx(16.0605, abs=1e-3)  # at 1 GB/s
+
+
+@pytest.mark.parametrize(
+    ("host_class", "checkpoint", "per_byte"),
+    [
+        ("cloud", "hub", (1e-9, 10e-9)),
+        ("local", "dummy", (1e-9, 10e-9)),
+        ("cloud", "dummy", (9e-9, 90e-9)),
+        ("ssh", "dummy", (1e-9, 90e-9)),  # an earlier campaign may have copied it
+        ("cloud", "/weights/a", (8e-9, 80e-9)),
+        ("local", "/weights/a", (0, 0)),
+    ],
+)
+def test_weights_that_are_made_or_lie_here_are_copied_to_machines_elsewhere(
+    canonical: RunPlan, host_class, checkpoint, per_byte
+) -> None:
+    changed = {"host_class": host_class, "checkpoint": checkpoint, "weight_bytes": 10**9}
+    found = download(canonical.candidate("B").model_copy(update=changed))
+
+    assert (found.low, found.high) == pytest.approx([each * 1e9 for each in per_byte])
 
 
 def test_money_is_price_times_machine_time(canonical: RunPlan) -> None:

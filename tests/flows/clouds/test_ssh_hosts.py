@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from flows.host_lock import free, take
 from flows.launch.processes import process_of
 from flows.remote.job import begin
 from tests.flows.remote.conftest import make_host, ssh_host, ssh_keys
-from tests.flows.remote.hosts import SshHost, until
+from tests.flows.remote.hosts import SshHost, end_all_below, until
 
 __all__ = ["make_host", "ssh_host", "ssh_keys"]
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
@@ -32,16 +33,31 @@ def unrecorded(event: str, **facts: Any) -> None:
     """A ledger for tests that look at the host alone."""
 
 
-@pytest.fixture
-def driver(ssh_host: SshHost, tmp_path: Path) -> SshHosts:
-    return connect(
-        Site(environment=ssh_host.client(tmp_path), state=tmp_path / "state", now=lambda: NOW)
-    )
+@pytest.fixture(scope="module")
+def shared_host(tmp_path_factory: pytest.TempPathFactory, ssh_keys: Path) -> Iterator[SshHost]:
+    """One host for the tests that leave its sshd and its files of keys as they are."""
+    host = SshHost(tmp_path_factory.mktemp("held") / "host", ssh_keys)
+    host.start()
+    yield host
+    host.stop()
+    end_all_below(host.folder)
 
 
 @pytest.fixture
-def locks(ssh_host: SshHost) -> Path:
-    return ssh_host.folder / "locks"
+def driver(shared_host: SshHost, tmp_path: Path) -> Iterator[SshHosts]:
+    driver = driver_of(shared_host, tmp_path)
+    yield driver
+    for owned in connect(driver.site).list_owned():
+        driver.release(owned.machine, unrecorded)
+
+
+def driver_of(host: SshHost, home: Path) -> SshHosts:
+    return connect(Site(environment=host.client(home), state=home / "state", now=lambda: NOW))
+
+
+@pytest.fixture
+def locks(shared_host: SshHost) -> Path:
+    return shared_host.folder / "locks"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +103,10 @@ def test_release_ends_what_the_campaign_has_left_running(driver):
     assert process_of(job.seen["pid"]) is None
 
 
-def test_what_a_dead_campaign_has_left_is_ended_by_the_next_one(driver):
+def test_what_a_dead_campaign_has_left_is_ended_by_the_next_one(driver, shared_host):
     first = driver.acquire(ORDER, unrecorded)
     host = driver.host(first)
+    (shared_host.root / "launches" / "left").mkdir(parents=True)
     job = begin(host, "server-left", ["/bin/sh", "-c", "exec sleep 600"])
     hold = host.ask("state", folder=f"{host.equipped.root}/jobs/{first.id.partition('#')[2]}")
     os.kill(hold["pid"], signal.SIGKILL)
@@ -99,6 +116,9 @@ def test_what_a_dead_campaign_has_left_is_ended_by_the_next_one(driver):
 
     assert "campaign 'a'" in second.noted["took_over"]
     assert second.noted["ended"] == "server-left"
+    assert second.noted["swept"] == "left"
+    assert list((shared_host.root / "launches").iterdir()) == []
+    assert {path.name[:5] for path in (shared_host.root / "jobs").iterdir()} == {"hold-"}
     assert process_of(job.seen["pid"]) is None
     driver.release(first, unrecorded)
     assert [owned.machine.id for owned in driver.list_owned()] == [second.id]
@@ -116,10 +136,10 @@ def test_a_hold_ends_by_itself_when_the_campaigns_time_is_over(driver, locks):
     free(locks, "local", holder.token)
 
 
-def test_a_host_that_cannot_be_reached_is_owned_until_it_answers(driver, ssh_host):
+def test_a_host_that_cannot_be_reached_is_owned_until_it_answers(driver, shared_host):
     machine = driver.acquire(ORDER, unrecorded)
     driver.host(machine).close()
-    ssh_host.stop()
+    shared_host.stop()
     again = connect(driver.site)
 
     [owned] = again.list_owned()
@@ -127,12 +147,13 @@ def test_a_host_that_cannot_be_reached_is_owned_until_it_answers(driver, ssh_hos
         again.release(machine, unrecorded)
 
     assert owned.seen.startswith("no connection to 127.0.0.1")
-    ssh_host.start()
+    shared_host.start()
     again.release(machine, unrecorded)
     assert again.list_owned() == ()
 
 
-def test_a_host_that_is_gone_for_good_is_owned_until_its_time_is_over(driver, ssh_host):
+def test_a_host_that_is_gone_for_good_is_owned_until_its_time_is_over(ssh_host, tmp_path):
+    driver = driver_of(ssh_host, tmp_path)
     machine = driver.acquire(ORDER, unrecorded)
     driver.host(machine).close()
     ssh_host.stop()
@@ -185,7 +206,8 @@ def test_a_machine_of_ours_is_held_and_costs_nothing(driver):
     assert (owned.state, owned.is_billed) == (HELD, False)
 
 
-def test_an_unknown_key_is_refused_before_anything_is_done(driver, ssh_host):
+def test_an_unknown_key_is_refused_before_anything_is_done(ssh_host, tmp_path):
+    driver = driver_of(ssh_host, tmp_path)
     ssh_host.known_hosts.write_text("")
 
     with pytest.raises(InfrastructureError, match="has none for"):

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.collect.histogram import Histogram, histogram_of
@@ -44,6 +44,7 @@ def test_the_bracket_of_a_difference_holds_the_true_percentile(earlier, later, p
 
 
 @given(times.filter(bool), percents)
+@example([1.3649006797580556e-15], 1.0)
 def test_with_the_sum_the_bracket_is_closer_and_still_holds_the_true_percentile(
     observed, percent
 ):

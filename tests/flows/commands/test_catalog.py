@@ -55,10 +55,22 @@ def test_the_shipped_catalog_passes_with_its_known_exception(capsys) -> None:
     assert "amd-epyc-9654-2s.yaml:25: warning: device amd-epyc-9654-2s" in lines[0]
 
 
-def test_old_prices_are_warnings_and_no_failure(capsys) -> None:
+def test_old_prices_are_one_warning_per_file_and_no_failure(capsys) -> None:
     assert run(["catalog", "check", "--today", "2027-06-01"]) == 0
 
-    assert "offer aws/p4de.24xlarge, date: the price is 283 days old" in capsys.readouterr().out
+    *lines, counts = capsys.readouterr().out.splitlines()
+    old = [line for line in lines if "stale price" in line]
+    files = [line.partition(":")[0] for line in old]
+    assert len(files) == len(set(files))
+    (aws,) = (line for line in old if "/aws.yaml: warning: " in line)
+    assert "the price is 283 days old, stale after 90. Read it again" in aws
+    told = sum(int(line.split("warning: ")[1].split()[0]) for line in old)
+    assert counts.startswith(f"0 errors, {told + len(lines) - len(old)} warnings")
+
+
+def test_the_bare_catalog_says_how_entries_are_shown(capsys) -> None:
+    assert run(["catalog", "show"]) == 0
+    assert "`runoff catalog show KIND NAME`" in capsys.readouterr().out
 
 
 def test_without_a_date_the_check_takes_todays(capsys) -> None:

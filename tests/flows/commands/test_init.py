@@ -16,6 +16,7 @@ from catalog.use_cases import (
     use_cases,
 )
 from flows.cli import run
+from flows.clouds import all_clouds
 
 TODAY = ["--today", "2026-09-01"]
 
@@ -34,6 +35,29 @@ def test_what_init_writes_survives_the_screen(use_case: str, capsys) -> None:
 
     assert screened["name"] == "mine"
     assert any(each["verdict"] == "pass" for each in screened["candidates"])
+
+
+@pytest.mark.parametrize("use_case", use_cases())
+def test_an_offer_that_no_driver_rents_is_said_to_be_rented_by_hand(use_case: str) -> None:
+    assert run(["init", "mine", "--use-case", use_case]) == 0
+    file = Path("mine.yaml")
+    candidates = load_campaign(file).candidates
+    lines = file.read_text().splitlines()
+
+    by_hand = []
+    for each in candidates:
+        is_rented = any(cloud.serves(None, each.offer) for cloud in all_clouds())
+        at = next(n for n, line in enumerate(lines) if f"name: {each.name}," in line)
+        above = next(n for n in range(at - 1, 0, -1) if not lines[n].lstrip().startswith("#"))
+        assert is_rented is ("host: ssh:NAME" not in " ".join(lines[above + 1 : at]))
+        if not is_rented:
+            by_hand.append(each.name)
+            lines[at] = lines[at].replace("}", ", host: ssh:gpu-box}")
+
+    file.write_text("\n".join(lines))
+    hosts = {each.name: each.host for each in load_campaign(file).candidates}
+    assert {name for name, host in hosts.items() if host == "ssh:gpu-box"} == set(by_hand)
+    assert run(["screen", "mine.yaml", *TODAY]) == 0
 
 
 @pytest.mark.parametrize("use_case", use_cases())

@@ -120,3 +120,10 @@ def test_a_torn_ledger_is_told_and_not_taken_for_nothing(capsys, tmp_path):
     captured = capsys.readouterr()
     assert f"{path.relative_to(tmp_path)}:1" in captured.out
     assert "Nothing is ours" not in captured.out
+
+
+def test_who_holds_a_machine_is_a_line_of_its_own_below_the_table(held, capsys):
+    assert run(["machines"]) == 0
+
+    (line,) = (s for s in capsys.readouterr().out.splitlines() if s.startswith("  local: "))
+    assert "here" in line

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from deploy_templates.plan import read_plan
 from flows.cli import run
@@ -42,6 +43,33 @@ def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int,
     code = run(["plan", *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
+
+
+def campaign(folder: Path, name: str, *, calibrate: bool = False, quality=None) -> str:
+    """A file of one candidate on this machine, with a budget of an hour."""
+    path = folder / f"{name}.yaml"
+    document = {
+        "schema_version": 1,
+        "name": "here",
+        "contract": {
+            "model": "tiny-llama-110m",
+            "precision": {"weights": "float16", "kv_cache": "float16"},
+            "prompt_tokens": 32,
+            "output_tokens": 16,
+            "concurrency": 4,
+            "slo": {"ttft": "500 ms", "itl": "100 ms"},
+        },
+        "candidates": [{"name": "f16", "host": "local", "runtime": "llama_server"}],
+        "matrix": {"concurrency": [4], "replications": 3},
+        "screening": {"unknown": "measure"},
+        "budget": {"hours": 1},
+    }
+    if calibrate:
+        document["calibrate"] = True
+    if quality is not None:
+        document["contract"]["quality"] = quality
+    path.write_text(yaml.safe_dump(document))
+    return str(path)
 
 
 @pytest.fixture
@@ -290,3 +318,52 @@ def test_what_would_stop_it_here_is_looked_at_when_asked(
     out = said([CANONICAL, "--rehearse", "--preflight"], capsys)[1]
 
     assert "Before campaign canonical starts" in out
+
+
+def test_a_fingerprint_without_the_digest_of_unmade_dummies_says_so(capsys) -> None:
+    code, out, _ = said([str(CAMPAIGNS / "local.yaml")], capsys)
+    assert code == 0
+    prints = [line for line in out.splitlines() if line.startswith("  fingerprint ")]
+    assert prints
+    assert all("without the digest of the dummy weights" in line for line in prints)
+
+    _, out, _ = said([CANONICAL], capsys)
+    assert "without the digest" not in out
+
+
+def test_the_sums_are_in_the_units_of_the_table(capsys) -> None:
+    local = [str(CAMPAIGNS / "local.yaml"), "--rehearse"]
+    _, out, _ = said(local, capsys)
+    estimate = json.loads(said([*local, "--json"], capsys)[1])["run_plan"]["estimate"]
+
+    low, high = (sum(each[end] for each in estimate) / 60 for end in ("low_s", "high_s"))
+    assert 1 <= low <= high < 60
+    assert f"on the wall {low:.1f} min to {high:.1f} min" in out
+
+
+def test_calibration_and_quality_are_steps_of_the_estimate_and_of_its_sums(
+    tmp_path: Path, capsys
+) -> None:
+    quality = {"reference": "float16", "tasks": ["file:own.jsonl"]}
+    asked = campaign(tmp_path, "asked", quality=quality, calibrate=True)
+    plain = campaign(tmp_path, "plain")
+    (tmp_path / "own.jsonl").write_text('{"question": "1 + 1?", "answer": "2"}\n')
+
+    _, table, _ = said([asked], capsys)
+    with_both, without = (
+        json.loads(said([path, "--json"], capsys)[1])["run_plan"]["estimate"]
+        for path in (asked, plain)
+    )
+
+    more = [each for each in with_both if each not in without]
+    assert [each["what"] for each in more] == [
+        "calibrate",
+        "f16: quality, a launch",
+        "f16: quality, 240 prompts, twice",
+        "f16: quality, 1 question",
+    ]
+    assert [each for each in with_both if each not in more] == without
+    assert all(each["what"] in table for each in more)
+    hours = sum(each["high_s"] for each in with_both) / 3600
+    assert f"to {hours:.2f} h; on the wall" in table
+    assert "the budget of 1 h does not cover the high end" in table

@@ -192,6 +192,14 @@ def test_all_offers_show_the_best_and_count_the_rest(capsys) -> None:
     assert " at gate 2 (bandwidth)." in text
 
 
+def test_all_offers_have_no_column_for_a_gate_that_none_is_asked(capsys) -> None:
+    text = screened(capsys, CANONICAL, "--all-offers", "--limit", "4")
+
+    lines = text.partition("\nGates (not asked: 3b utilisation, 5 economics)\n")[2].splitlines()
+    heads = "candidate, 0 support, 1 memory, 2 bandwidth, 3 compute, 4 interconnect"
+    assert lines[0].split() == heads.replace(",", "").split()
+
+
 def test_all_offers_give_thousands_of_combinations_rejects_last() -> None:
     found = of_all_offers(CANONICAL).candidates
     rejected = [each.verdict is Status.REJECT for each in found]

@@ -165,6 +165,20 @@ def test_nothing_is_changed_while_an_earlier_experiment_is_not_undone(smi, tmp_p
     assert smi.set_on() == {"persistence_mode": "Disabled", "power.limit": "700.00"}
 
 
+class Hurried(Here):
+    """A machine whose programs end soon, or are ended."""
+
+    def run(self, argv, *, within_s=0.3):
+        return Here.run(self, argv, within_s=within_s)
+
+
+def test_the_undo_of_many_devices_may_take_longer_than_one_program(tmp_path):
+    (tmp_path / SCRIPT).write_text("sleep 0.6\n")
+
+    assert Hurried().run(("sleep", "0.6")).code != 0
+    assert restore_leftover(Hurried(), str(tmp_path), dead_man=None).endswith("put back")
+
+
 def test_the_undo_lies_on_the_disk_before_the_first_change(smi, tmp_path):
     script = tmp_path / "state" / SCRIPT
     look = f'case "$*" in *-lgc*) cp "{script}" "{tmp_path}/seen";; esac'

@@ -153,7 +153,7 @@ def test_the_file_limit_is_judged(quiet_world, tools, most, state):
     ("change", "state"),
     [
         ({"governors": ("powersave",)}, "warns"),
-        ({"governors": (), "turbo": None, "smt": None}, "none"),
+        ({"governors": (), "turbo": None, "smt": False}, "none"),  # threads are no clocks
     ],
 )
 def test_clock_control_is_judged_where_it_can_be_read(quiet_world, tools, change, state):
@@ -161,6 +161,16 @@ def test_clock_control_is_judged_where_it_can_be_read(quiet_world, tools, change
     world = replace(quiet_world, system=replace(quiet_world.system, cpu=cpu))
 
     assert about(seen(world, tools), "clock control").state == state
+
+
+@pytest.mark.parametrize(
+    ("smt", "said"), [(True, "two threads a core"), (False, "one thread a core")]
+)
+def test_threads_a_core_are_told_of_the_processors(quiet_world, tools, smt, said):
+    cpu = replace(quiet_world.system.cpu, smt=smt)
+    world = replace(quiet_world, system=replace(quiet_world.system, cpu=cpu))
+
+    assert said in about(seen(world, tools), "processors").seen
 
 
 def test_one_cpu_or_a_quota_of_them_is_a_doubt(quiet_world, tools):
@@ -178,6 +188,7 @@ def test_a_busy_machine_is_named_and_does_not_block_a_look(quiet_world, tools):
 
     assert reading.state == "warns"
     assert "make (pid 7) 2.00" in reading.seen
+    assert "compare refuses a busy machine, unless its campaign is exploratory" in reading.do
 
 
 def test_credentials_are_told_of_and_never_shown(quiet_world, tools):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 
 import pytest
@@ -10,6 +11,33 @@ from flows.doctor.tools import engines, has_stamps, imported_prefect, package_ve
 
 def test_this_kernel_stamps_what_arrives():
     assert has_stamps() is sys.platform.startswith("linux")
+
+
+def test_a_kernel_that_begins_to_stamp_a_few_bytes_late_is_one_that_stamps(monkeypatch):
+    received = socket.socket.recvmsg
+    seen = []
+
+    def late(near, size, room):
+        seen.append(received(near, size, room))
+        return seen[-1] if len(seen) > 3 else (seen[-1][0], [], *seen[-1][2:])
+
+    monkeypatch.setattr(socket.socket, "recvmsg", late)
+
+    assert has_stamps() is sys.platform.startswith("linux")
+    assert len(seen) > 3
+
+
+def test_a_kernel_that_never_stamps_is_told_apart(monkeypatch):
+    received = socket.socket.recvmsg
+
+    def bare(near, size, room):
+        data, _, *rest = received(near, size, room)
+        return (data, [], *rest)
+
+    monkeypatch.setattr("flows.doctor.tools._STAMPS_S", 0.1)
+    monkeypatch.setattr(socket.socket, "recvmsg", bare)
+
+    assert has_stamps() is False
 
 
 def test_engines_are_those_of_the_templates_without_the_simulation():

@@ -41,7 +41,9 @@ def main(words: list[str]) -> int:
             found.pop("clock", None)
         else:
             found["cap"] = float(value)
-        (STATE / "amd.json").write_text(json.dumps(found))
+        aside = STATE / f"amd.{os.getpid()}.aside"
+        aside.write_text(json.dumps(found))  # who reads meanwhile finds the one or the other
+        aside.replace(STATE / "amd.json")
         with (STATE / "calls.log").open("a") as log:
             log.write(" ".join(words) + "\n")
         print("GPU: 0\n    Successfully set it")

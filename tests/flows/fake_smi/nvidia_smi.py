@@ -25,7 +25,9 @@ def kept(device: int) -> dict[str, str]:
 def keep(device: int, **values: str | None) -> None:
     found = {**kept(device), **values}
     text = json.dumps({name: value for name, value in found.items() if value is not None})
-    (STATE / f"{device}.json").write_text(text)
+    aside = STATE / f"{device}.{os.getpid()}.aside"
+    aside.write_text(text)  # who reads meanwhile finds the one or the other
+    aside.replace(STATE / f"{device}.json")
     with (STATE / "calls.log").open("a") as log:
         log.write(" ".join(sys.argv[1:]) + "\n")
 

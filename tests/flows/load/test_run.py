@@ -8,7 +8,10 @@ import time
 
 import pytest
 
+from flows.doctor.tools import has_stamps
 from flows.load import pool, stream
+from flows.load.clock import SO_TIMESTAMPNS
+from flows.load.errors import LateError
 from flows.load.plan import Endpoint, Warmup
 
 
@@ -64,6 +67,21 @@ def test_the_raw_file_holds_no_values_of_headers_or_queries(serve, load, wire, t
     assert b"planted-secret" not in (tmp_path / "raw").read_bytes()
 
 
+def test_a_plan_begins_at_the_instant_that_it_states_whatever_it_waited_for(serve, load, wire):
+    zero_ns = time.monotonic_ns() + 400_000_000
+
+    run = load(serve(wire.answer_all), zero_ns=zero_ns)
+
+    assert run.zero_ns == zero_ns
+    assert min(request.sent_ns for request in run.requests) >= zero_ns
+    assert outcomes(run) == ["complete"] * 8
+
+
+def test_a_plan_whose_instant_has_passed_is_refused(serve, load, wire):
+    with pytest.raises(LateError, match=r"the common start was \d+ ms ago"):
+        load(serve(wire.answer_all), zero_ns=time.monotonic_ns() - 1_000_000)
+
+
 def test_a_kept_connection_is_used_again(serve, load, wire):
     server = serve(wire.answer_all)
 
@@ -76,7 +94,11 @@ def test_a_kept_connection_is_used_again(serve, load, wire):
 
 
 def test_every_read_has_the_kernels_stamp_and_every_connection_a_round_trip(serve, load, wire):
-    run = load(serve(wire.answer_all))
+    with socket.socket() as asking:
+        # the kernel begins to stamp a moment after the first socket asks for it
+        asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        assert has_stamps()
+        run = load(serve(wire.answer_all))
 
     assert run.client["reads_without_kernel_stamp"] == 0
     assert len(run.client["rtt_us"]) == len(run.connections)
@@ -270,8 +292,11 @@ def test_a_second_attempt_that_finds_no_connection_ends_in_time(
 
 @pytest.mark.parametrize("how", ["reset", "close"])
 def test_a_fresh_connection_that_fails_before_the_first_byte_is_not_tried_again(
-    serve, load, how
+    serve, load, how, monkeypatch
 ):
+    # fresh also on a busy machine, which lets a connection wait for over a second
+    monkeypatch.setattr(stream, "_KEPT_NS", 60_000_000_000)
+
     def script(peer, number):
         peer.request()
         if how == "reset":

@@ -248,12 +248,20 @@ def test_with_a_demand_every_rate_lasts_as_long_as_what_decides(canonical: RunPl
 
 
 @pytest.mark.parametrize(
-    ("percentile", "requests", "expected"), [(95, 20, 118), (95, 200, 200), (99, 200, 598)]
+    ("percentile", "requests", "ttft_ms", "expected"),
+    [
+        (95, 20, 100, 118),
+        (95, 200, 100, 200),
+        (99, 200, 100, 598),
+        (95, 20, None, 118),
+        (95, 20, 1000, 450),  # 60 s: 5% too much would make the last ones wait for 3 s
+    ],
 )
-def test_a_searched_level_has_requests_enough_to_hold(
-    canonical: RunPlan, percentile: float, requests: int, expected: int
+def test_a_searched_level_has_requests_enough_to_hold_and_to_show_an_overload(
+    canonical: RunPlan, percentile: float, requests: int, ttft_ms: float | None, expected: int
 ) -> None:
-    slo = canonical.contract.slo.model_copy(update={"percentile": percentile})
+    changed = {"percentile": percentile, "ttft_ms": ttft_ms}
+    slo = canonical.contract.slo.model_copy(update=changed)
     contract = canonical.contract.model_copy(update={"slo": slo})
     matrix = canonical.matrix.model_copy(update={"requests": requests})
     plan = canonical.model_copy(update={"contract": contract, "matrix": matrix})

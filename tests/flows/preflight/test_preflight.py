@@ -375,6 +375,12 @@ def test_server_and_load_on_the_same_cores_are_a_warning_with_the_split(found):
     assert "State cpus: [0, 1, 2]" in finding.do
 
 
+def test_a_simulated_engine_is_told_of_no_cpus(found):
+    simulated = "{name: s, host: local, runtime: rehearsal, assumptions: {price: $0.10/h}}"
+
+    assert "settings.cpus" not in str(found(simulated))
+
+
 def test_a_machine_that_is_held_or_busy_blocks(found):
     holder = Holder(
         token="t",

@@ -153,6 +153,16 @@ class SshHost:
             process.wait()
         self.processes.clear()
 
+    def restart(self) -> None:
+        """End the daemon and all sessions, not what they have started, and start it anew."""
+        for process in self.processes:
+            for pid in (process.pid, *_sshd_below(process.pid)):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.wait()
+        self.processes.clear()
+        self.start()
+
     def cut(self) -> None:
         """End all sessions; the daemon goes on."""
         for process in self.processes:

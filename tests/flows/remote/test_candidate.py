@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,9 @@ import pytest
 
 from deploy_templates.request import Checkpoint, LaunchRequest, Variables
 from deploy_templates.runtime_folder import load_runtime_folder
-from flows.bench.http import post
 from flows.errors import InfrastructureError, UsageError
 from flows.launch_plans import Requested
-from flows.remote.candidate import prepare_there, start_there
+from flows.remote.candidate import prepare_there
 from flows.remote.ship import shipped
 from tests.flows.launch.conftest import MODEL, VERSIONS, gguf
 
@@ -41,43 +39,6 @@ def requested(gguf) -> Requested:
         ),
         runtime=load_runtime_folder("llama_server"),
     )
-
-
-def test_a_real_engine_starts_from_weights_that_were_copied(
-    box, shared_host, requested, tmp_path
-):
-    said = []
-
-    prepared = prepare_there(box, requested, said=said.append)
-    plan, running = start_there(
-        box, prepared, tmp_path / "launch", name="candidate", environment={}
-    )
-    stopped = running.stop()
-
-    assert [line.split()[0] for line in said] == ["copying"]
-    assert any(str(shared_host.root / "checkpoints") in word for word in plan.argv)
-    assert plan.port != 8000
-    assert running.facts.first_token.completion_tokens == 1
-    assert stopped.exit_code == 0
-
-
-def test_a_server_on_a_host_answers_only_with_its_own_key(box, requested, tmp_path):
-    prepared = prepare_there(box, requested)
-    plan, running = start_there(
-        box, prepared, tmp_path / "launch", name="keyed", environment={}
-    )
-    body = json.dumps({"model": plan.served_model, "prompt": "x", "max_tokens": 1})
-    endpoint = running.endpoint()
-
-    with_key = post(endpoint, body, 20.0)
-    without = post(replace(endpoint, headers={}), body, 20.0)
-    running.stop()
-
-    assert (with_key.status, without.status) == (200, 401)
-    key = endpoint.headers["Authorization"].removeprefix("Bearer ").encode()
-    assert not [
-        path for path in tmp_path.rglob("*") if path.is_file() and key in path.read_bytes()
-    ]
 
 
 def test_a_folder_travels_once_and_again_when_it_has_changed(box, tmp_path):

@@ -60,6 +60,35 @@ def test_a_rented_machine_is_waited_for_until_its_ssh_server_is_up(cloud, rented
         assert host.name == "aws-box"
 
 
+def test_a_rented_machine_behind_a_jump_host_is_waited_for_too(
+    cloud, rented, ssh_host, shared_host, tmp_path
+):
+    words = {
+        "HostName": "127.0.0.1",
+        "Port": shared_host.port,
+        "User": shared_host.login().user,
+        "IdentityFile": shared_host.user_key,
+        "UserKnownHostsFile": shared_host.known_hosts,
+    }
+    (tmp_path / ".ssh").mkdir()
+    gate = "\n  ".join(f"{name} {value}" for name, value in words.items())
+    (tmp_path / ".ssh/config").write_text(
+        f"Host 127.0.0.1\n  ProxyJump gate\nHost gate\n  {gate}\n"
+    )
+    ssh_host.stop()
+    said = []
+
+    def tell(why: str) -> None:
+        if not said:
+            ssh_host.start()
+        said.append(why)
+
+    with entered(cloud, rented, environment={"HOME": str(tmp_path)}, tell=tell) as host:
+        assert host.login.jump.port == shared_host.port
+
+    assert said == ["aws-box: its SSH server is not up yet"]
+
+
 def test_a_machine_whose_ssh_server_never_comes_up_is_lost(cloud, rented, ssh_host):
     ssh_host.stop()
 

@@ -71,8 +71,7 @@ def test_a_restarted_sshd_is_waited_for(make_host, remote):
     host = remote(there)
     host.ask("clock")
 
-    there.stop()
-    there.start()
+    there.restart()
 
     assert host.ask("clock") > 0
 

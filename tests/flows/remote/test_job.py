@@ -47,6 +47,29 @@ def test_a_job_ends_with_its_code_and_leaves_what_it_printed(started, tmp_path):
     assert (tmp_path / "log").read_text() == "one\ntwo\n"
 
 
+def test_what_launches_that_are_over_have_left_is_removed_and_what_runs_stays(started, box):
+    launches = Path(box.equipped.root, "launches")
+    for name in ("lives", "over", "orphan"):
+        (launches / name).mkdir(parents=True)
+        (launches / name / "server.log").write_text("a prompt")
+    lives = started("exec sleep 60", name="server-lives")
+    over = started("exit 0", name="server-over")
+    over.wait(30.0)
+    lost = started("exec sleep 60", name="server-orphan")
+    os.kill(lost.seen["keeper"][0], signal.SIGKILL)
+    until(lambda: process_of(lost.seen["pid"]) is None)  # its guard has ended it
+
+    swept = box.ask("sweep", root=box.equipped.root)
+
+    assert set(swept) == {"over", "orphan"}
+    assert [path.name for path in launches.iterdir()] == ["lives"]
+    assert lives.look()["stage"] == "running"
+    assert not Path(over.folder).exists()
+    lives.end()
+    lives.forget()
+    assert box.ask("sweep", root=box.equipped.root) == ["lives"]
+
+
 def test_a_jobs_death_by_a_signal_is_told(started):
     job = started("kill -9 $$")
 

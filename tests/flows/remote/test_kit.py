@@ -25,6 +25,7 @@ PROGRAMS = (
     "flows.remote.agent",
     "flows.remote.keeper",
     "flows.remote.hold",
+    "flows.remote.notices",
     "flows.remote.watch_load",
     "flows.launch.guard",
     "flows.load.__main__",

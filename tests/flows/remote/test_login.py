@@ -106,7 +106,6 @@ def test_a_proxy_command_is_refused_with_the_way_round_it(home):
         "garbage",
         'Host "box',
         "Match",
-        "Host box\n  Port x",
         "Host box\n  CanonicalizeHostname yes",
     ],
 )
@@ -126,7 +125,16 @@ def test_no_file_of_known_hosts_is_no_file(tmp_path):
     assert login_of("box", {"HOME": str(tmp_path)}).known_hosts == ()
 
 
-@pytest.mark.parametrize("name", ["", "user@", "box:port"])
+@pytest.mark.parametrize("port", ["70000", "x"])
+def test_a_port_that_is_none_is_told_with_its_host(tmp_path, port):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text(f"Host box\n  Port {port}\n")
+
+    with pytest.raises(UsageError, match=f"host 'box': its Port is '{port}'"):
+        login_of("box", {"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("name", ["", "user@", "box:port", "box:0", "box:65536", "box:²"])
 def test_what_is_no_host_is_refused(name, home):
     with pytest.raises(UsageError, match="it is no host"):
         login_of(name, home)

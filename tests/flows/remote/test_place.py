@@ -15,11 +15,14 @@ import pytest
 
 from flows.bench.shard import Job
 from flows.errors import InfrastructureError, UsageError
+from flows.launch.processes import process_of
 from flows.load.plan import Endpoint, PlanHeader, PlannedRequest, Warmup, write_plan
 from flows.load.raw import read_raw
 from flows.rehearsal import start
 from flows.remote.job import begin
+from flows.remote.job_folder import state_of
 from flows.remote.place import RemotePlace, readdress
+from tests.flows.remote.hosts import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
 HERE = "http://127.0.0.1:9"  # nobody listens there: the load must go where the place says
@@ -62,7 +65,7 @@ def plan(path: Path, *, requests: int = 3, think_ns: int = 0) -> Job:
     return Job(plan=path, raw=path.with_suffix(".raw"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server_url() -> Iterator[str]:
     with start() as server:
         yield server.url
@@ -193,6 +196,40 @@ def test_a_load_that_cannot_run_is_told_in_the_load_processs_words(place_of, tmp
         pytest.raises(InfrastructureError, match=r"code 2 and no raw file: .*192"),
     ):
         there.run([job], meanwhile=lambda: 9.0)
+
+
+def test_a_disk_that_fills_up_beside_a_load_is_told_and_nothing_goes_on(
+    make_host, small_disk, server_url, tmp_path
+):
+    there = make_host()
+    there.root.mkdir()
+    (there.root / "jobs").symlink_to(small_disk)
+    job = plan(tmp_path / "plan.jsonl", requests=6, think_ns=500_000_000)
+    asked = []
+
+    def fill() -> float:
+        asked.append(1)
+        if len(asked) == 2:
+            with suppress(OSError), (small_disk / "others").open("wb") as file:
+                while True:
+                    file.write(bytes(1 << 12))
+        return 0.5
+
+    place = RemotePlace(login=there.login(), addresses={HERE: server_url})
+    with (
+        place.opened() as host,
+        pytest.raises(InfrastructureError, match="No space left on device"),
+    ):
+        host.run([job], meanwhile=fill)
+
+    (small_disk / "others").unlink()
+    ours = [state_of(each) for each in small_disk.iterdir()]
+    until(lambda: not any(lives(each["pid"]) for each in ours if "pid" in each))
+    assert not job.raw.exists()
+
+
+def lives(pid: int) -> bool:
+    return process_of(pid) is not None
 
 
 def test_a_plan_is_readdressed_and_otherwise_the_same(tmp_path):

@@ -113,6 +113,12 @@ class TestWhoIsLetIn:
             agent.terminate()
             agent.wait()
 
+    def test_known_hosts_that_cannot_be_read_are_not_passed_over(self, shared_host, tmp_path):
+        known = (str(tmp_path), *shared_host.login().known_hosts)
+
+        with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+            connect(shared_host.login(known_hosts=known))
+
     def test_a_host_that_is_not_there_is_lost_and_told_with_its_address(self, shared_host):
         port = free_port()
 

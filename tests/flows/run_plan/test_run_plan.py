@@ -224,6 +224,20 @@ def test_a_rehearsal_plans_every_candidate_on_the_simulated_engine(tmp_path: Pat
     assert plan_of(CANONICAL, rehearsal=True).candidate("A").skipped is not None
 
 
+def test_a_simulated_engine_is_planned_for_this_machine_whatever_host_is_stated(
+    tmp_path: Path,
+) -> None:
+    """Two hosts of simulated engines would else be asked for, and both be this machine."""
+    simulated = [
+        {"name": name, "host": f"ssh:{name}", "runtime": "rehearsal"} for name in ("one", "two")
+    ]
+
+    plan = plan_of(campaign_of(tmp_path, {"candidates": simulated})[0])
+
+    assert {(each.host, each.host_class) for each in plan.candidates} == {("local", "local")}
+    assert {visit.host for visit in plan.order} == {"local"}
+
+
 def test_a_simulated_engine_makes_the_whole_plan_a_rehearsal(
     tmp_path: Path, canonical: RunPlan
 ) -> None:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
 
+from catalog.load import shipped_catalog
 from flows.cli import run as main
 from flows.errors import InfrastructureError, UsageError
 from flows.s3 import Bucket, S3Place
 from flows.store import Store
-from flows.store.places import StorePlace, copy_again, fetched_facts, store_place
+from flows.store.places import (
+    StorePlace,
+    copy_again,
+    fetch_again,
+    fetched_facts,
+    store_place,
+)
 from reports.manifest import verify, write_manifest
 from reports.run import layout
 from reports.run.layout import RunFolder
@@ -189,6 +197,15 @@ def test_a_bucket_that_is_not_there_is_explained(environment, world) -> None:
     assert "Make the bucket" in told.value.do
 
 
+def test_an_address_for_s3_alone_goes_before_the_one_for_all(bucket, environment) -> None:
+    own = {"AWS_ENDPOINT_URL_S3": environment["AWS_ENDPOINT_URL"]}
+    there = Bucket(
+        bucket.name, {**environment, "AWS_ENDPOINT_URL": "http://127.0.0.1:9", **own}
+    )
+
+    assert list(there.keys("")) == []
+
+
 def test_without_credentials_the_error_says_so(endpoint, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -289,7 +306,7 @@ def test_a_signoff_reaches_the_copy_and_its_manifest_stays(place, run, bucket, w
     run.write(layout.SIGNOFF, "{}\n")
     mirror.complete()
 
-    assert [method for method, _ in world.seen] == ["PUT"]
+    assert [method for method, _ in world.seen] == ["HEAD", "PUT"]
     assert {"signoff.json", "manifest.json"} <= names(bucket)
 
 
@@ -302,7 +319,7 @@ def test_a_manifest_that_had_to_go_comes_back_last(place, run, bucket, world) ->
     mirror.complete()
 
     assert [key.rpartition("/")[2] for key in world.puts()] == ["ledger.jsonl", "manifest.json"]
-    assert world.seen[0][0] == "DELETE"
+    assert [method for method, _ in world.seen[:2]] == ["HEAD", "DELETE"]
 
 
 def test_a_run_before_a_bucket_is_copied_by_its_folder(
@@ -314,6 +331,45 @@ def test_a_run_before_a_bucket_is_copied_by_its_folder(
     assert told == f"s3://{bucket.name}/team/runs/demo/{run.folder.path.name}"
     assert "manifest.json" in names(bucket)
     assert copy_again(RunFolder(tmp_path / "runs" / "a" / "b"), tmp_path, environment) is None
+
+
+def test_a_log_that_was_packed_away_is_not_left_in_a_complete_copy(
+    place, run, bucket, elsewhere, s3
+) -> None:
+    log = run.folder.path / "launch" / "A" / "0" / "server.log"
+    log.write_text("as it ran")
+    mirror = mirror_of(place, run)
+    mirror.follow()
+    assert "launch/A/0/server.log" in names(bucket)
+    key = f"team/runs/demo/{run.folder.path.name}/notes.txt"
+    s3.put_object(Bucket=bucket.name, Key=key, Body=b"a colleague's")
+    log.unlink()
+    conclude(run)
+    mirror_of(place, run).complete()  # as another process, after a crash
+
+    assert "launch/A/0/server.log" not in names(bucket)
+    assert "notes.txt" in names(bucket)
+    s3.delete_object(Bucket=bucket.name, Key=key)
+    name = elsewhere.bring("demo", "latest")
+    assert verify(RunFolder(elsewhere.root / "demo" / name)) == ()
+
+
+def test_a_run_that_was_concluded_elsewhere_is_whole_where_it_was_begun(
+    place, run, elsewhere
+) -> None:
+    log = run.folder.path / "launch" / "A" / "0" / "server.log"
+    log.write_text("as it ran")
+    mirror_of(place, run).follow()
+    name = elsewhere.bring("demo", "latest")
+    with Store.open(elsewhere.root / "demo" / name) as store:
+        store.record("resumed", why="there")
+        (store.folder.path / "launch" / "A" / "0" / "server.log").unlink()
+        conclude(store)
+        elsewhere.mirror("demo", name).complete()
+
+    place.bring("demo", "latest")
+    assert not log.exists()
+    assert verify(run.folder) == ()
 
 
 def test_a_failed_upload_is_made_up_for_later(place, run, bucket, world, keep) -> None:
@@ -384,6 +440,86 @@ def test_a_run_that_went_on_in_two_places_is_refused(place, run, elsewhere) -> N
         place.bring("demo", name)
 
 
+@pytest.fixture
+def gone_on(place, run, elsewhere) -> str:
+    """A run that was concluded elsewhere, while here it ended before."""
+    mirror_of(place, run).complete()
+    name = elsewhere.bring("demo", "latest")
+    with Store.open(elsewhere.root / "demo" / name) as store:
+        store.record("resumed", why="there")
+        conclude(store)
+        elsewhere.mirror("demo", name).complete()
+    return name
+
+
+@pytest.fixture
+def here(environment, tmp_path) -> tuple[Path, dict[str, str]]:
+    """State and environment of this machine."""
+    return tmp_path / "state", environment
+
+
+@pytest.mark.usefixtures("gone_on")
+def test_a_copy_that_went_on_elsewhere_is_never_overwritten(place, run, world, here) -> None:
+    world.seen.clear()
+    run.record("resumed", why="here")
+    run.write(layout.REPORT_HTML, "<!doctype html>")
+
+    for copying in (
+        mirror_of(place, run).follow,
+        lambda: copy_again(run.folder, *here),
+    ):
+        with pytest.raises(InfrastructureError, match="apart from each other"):
+            copying()
+    assert not {method for method, _ in world.seen} & {"PUT", "DELETE"}
+
+
+def test_who_is_overtaken_while_copying_stops(place, run, bucket, elsewhere) -> None:
+    mirror = mirror_of(place, run)
+    mirror.follow()
+    name = elsewhere.bring("demo", "latest")
+    with Store.open(elsewhere.root / "demo" / name) as store:
+        store.record("resumed", why="there")
+        elsewhere.mirror("demo", name).follow()
+    run.record("measured")
+
+    with pytest.raises(InfrastructureError, match="apart from each other"):
+        mirror.follow()
+
+
+@pytest.mark.parametrize("is_address", [True, False])
+def test_a_run_that_is_resumed_by_where_it_lies_is_fetched_first(
+    place, run, gone_on, is_address
+) -> None:
+    wanted = f"{place.name}/demo/{gone_on}" if is_address else str(run.folder.path)
+
+    assert place.bring("demo", wanted) == gone_on
+    assert run.folder.file(layout.DECISION).is_file()
+
+
+def signoff(*names: str) -> str:
+    return json.dumps({"approvals": [{"by": name} for name in names]})
+
+
+def test_what_was_signed_elsewhere_is_fetched_before_more_is_signed(
+    run, gone_on, elsewhere, here, tmp_path
+) -> None:
+    assert fetch_again(run.folder, *here)  # it went on: nobody signs what they have not seen
+    there = RunFolder(elsewhere.root / "demo" / gone_on)
+    there.file(layout.SIGNOFF).write_text(signoff("Ada"))
+    copy_again(there, tmp_path / "other", here[1])
+
+    assert not fetch_again(run.folder, *here)
+    assert run.folder.file(layout.SIGNOFF).read_text() == signoff("Ada")
+
+    run.write(layout.SIGNOFF, signoff("Ada", "Grace"))
+    assert not fetch_again(run.folder, *here)
+    assert run.folder.file(layout.SIGNOFF).read_text() == signoff("Ada", "Grace")
+
+    run.write(layout.SIGNOFF, signoff("Grace"))
+    with pytest.raises(UsageError, match="others have signed elsewhere"):
+        fetch_again(run.folder, *here)
+
+
 def test_a_key_that_leads_out_of_the_run_is_not_fetched(
     place, run, bucket, elsewhere, tmp_path
 ) -> None:
@@ -421,8 +557,28 @@ def test_a_history_fetches_what_it_reads_once(bucket, world, environment, tmp_pa
         bucket.delete(key)
     world.seen.clear()
     fetched_facts(url, tmp_path / "cache", environment)
-    assert not [1 for method, path in world.seen if method == "GET" and "plan.json" in path]
+    assert [method for method, _ in world.seen] == ["GET"]  # the list alone
     assert len(list(folder.rglob("plan.json"))) == 1
+
+    bucket.put(f"{run}/plan.json", b"{} ")
+    fetched_facts(url, tmp_path / "cache", environment)
+    assert (folder / "nightly" / made.name / "plan.json").read_bytes() == b"{} "
+
+
+@pytest.mark.e2e
+def test_a_bucket_that_cannot_be_used_is_told_before_a_campaign_starts(
+    bucket, environment, tmp_path, monkeypatch, capsys
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("RUNOFF_HOME", str(tmp_path / "home"))
+    text = (shipped_catalog() / "campaigns" / "local.yaml").read_text()
+    file = tmp_path / "local.yaml"
+
+    for name, is_told in ((bucket.name, False), ("nobody-has-made-this", True)):
+        file.write_text(f"{text}\nstore: s3://{name}/x\n")
+        main(["doctor", str(file)])
+        assert ("NoSuchBucket" in capsys.readouterr().out) is is_told
 
 
 def test_a_bucket_has_a_history(bucket, environment, tmp_path, monkeypatch, capsys) -> None:

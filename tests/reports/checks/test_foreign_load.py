@@ -1,4 +1,4 @@
-"""A disturbed machine fails a cell of a claim; of an exploratory run it is only said."""
+"""A disturbed machine fails a cell's check, and decides nothing by it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def evidence(request, tmp_path_factory) -> Evidence:
         (FAULTY, "its processes waited for the disk 10.0 times a second"),
     ],
 )
-def test_a_disturbed_machine_is_told_and_fails_what_is_to_be_claimed(evidence, foreign, words):
+def test_a_disturbed_machine_is_told_and_never_passes(evidence, foreign, words):
     def with_load(each):
         file = each.measured.file.model_copy(update={"foreign": foreign})
         return replace(each, measured=replace(each.measured, file=file))
@@ -43,5 +43,7 @@ def test_a_disturbed_machine_is_told_and_fails_what_is_to_be_claimed(evidence, f
     changed = replace(files, replications=tuple(map(with_load, files.replications)))
     found = list(check(replace(evidence, files=changed)))
 
-    assert {each.verdict for each in found} == {"pass" if files.plan.exploratory else "fail"}
-    assert all(words in each.observed for each in found)
+    assert {each.verdict for each in found} == {"fail"}
+    assert not any(each.decisive for each in found)
+    each_told = "; ".join(f"replication {number}: {words}" for number in range(3))
+    assert {each.observed for each in found} == {each_told}

@@ -222,6 +222,46 @@ def test_the_fault_fails_no_check_where_it_is_not(honest, rule):
     assert sum(check.verdict == "fail" for check in after) <= max(1, len(before) // 2)
 
 
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("campaign_complete", " replication 0"),
+        ("client_health", "replication 0: it was seen"),
+        ("foreign_load", "replication 0: others used"),
+        ("launches_came_up", "launch 0 failed"),
+        ("same_seeds", "replication 0"),
+    ],
+)
+def test_a_replication_and_a_launch_are_named_by_the_number_of_their_files(honest, rule, words):
+    failed = [check for check in of(FAULTS[rule](honest), rule) if check.verdict == "fail"]
+
+    assert any(words in check.observed for check in failed), failed
+
+
+def test_launches_that_are_alike_and_not_the_plans_are_told_apart_from_the_plan(honest):
+    launches = [
+        each.model_copy(update={"fingerprint": "a" * 64})
+        for each in honest.summary.candidate("B").launches
+    ]
+    candidates = tuple(
+        each.model_copy(update={"launches": tuple(launches)}) if each.name == "B" else each
+        for each in honest.summary.candidates
+    )
+    summary = honest.summary.model_copy(update={"candidates": candidates})
+    planned = honest.files.plan.candidate("B").fingerprint[:8]
+
+    found = next(
+        each
+        for each in of(replace(honest, summary=summary), "launch_as_planned")
+        if each.candidate == "B"
+    )
+
+    assert (found.verdict, found.observed) == (
+        "fail",
+        f"launched as aaaaaaaa, planned as {planned}",
+    )
+
+
 def test_names_of_checks_are_unique(honest):
     names = [check.name for check in checks_of(honest).checks]
 

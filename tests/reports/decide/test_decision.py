@@ -420,7 +420,7 @@ def test_an_open_check_of_any_candidate_stands_among_the_blockers():
     open_ = Check(
         id="campaign-complete",
         requirement="all was measured",
-        observed="missing: closed-4 (1)",
+        observed="missing: closed-4 replication 1",
         needed="3 replications",
         verdict="fail",
         candidate="b",
@@ -429,6 +429,24 @@ def test_an_open_check_of_any_candidate_stands_among_the_blockers():
 
     assert found.chosen == "a"
     assert any("campaign-complete (b)" in line for line in found.blockers)
+
+
+@pytest.mark.parametrize(("of", "blocks"), [("a", True), ("b", False)])
+def test_quality_that_is_not_held_blocks_where_it_is_the_winners(of, blocks):
+    """What another candidate's answers lose is why it is not chosen."""
+    lost = Check(
+        id="quality",
+        requirement="answers are as good",
+        observed="loses 9 points",
+        needed="at most 1",
+        verdict="fail",
+        candidate=of,
+        decisive=True,
+    )
+    found = decided([Runner(name="a"), Runner(name="b", quality="misses")], checks=[lost])
+
+    assert found.chosen == "a"
+    assert any(line.startswith("check quality") for line in found.blockers) is blocks
 
 
 def test_rankings_that_disagree_depend_on_demand_and_say_where_they_cross():

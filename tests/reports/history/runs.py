@@ -33,6 +33,7 @@ from reports.run.summary_file import (
     Summary,
 )
 
+TODAY = dt.date(2026, 3, 1)
 START = dt.datetime(2026, 1, 1, 6, tzinfo=dt.UTC)
 POINTS = tuple(LoadPoint(name=f"closed-{n}", process="closed", concurrency=n) for n in (4, 8))
 UNITS = {

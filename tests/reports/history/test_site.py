@@ -16,13 +16,13 @@ from reports.history.index import INDEX
 from reports.history.pages import page_name
 from reports.history.site import TABLE, write_history
 from reports.history.table import COLUMNS
-from tests.reports.history.runs import make_run, stepped
+from tests.reports.history.runs import TODAY, make_run, stepped
 
 HOSTILE = "x<b>&\"'"
 
 
 def history(root: Path, maker: str = "t"):
-    return write_history(root, root / "history", maker=maker)
+    return write_history(root, root / "history", maker=maker, today=TODAY)
 
 
 def site(root: Path) -> dict[str, bytes]:
@@ -145,7 +145,7 @@ def test_pages_need_no_script_and_fetch_nothing(runs, page) -> None:
 
 def test_links_lead_from_any_place_to_the_reports(runs, tmp_path_factory) -> None:
     out = tmp_path_factory.mktemp("else where")
-    write_history(runs, out, maker="t")
+    write_history(runs, out, maker="t", today=TODAY)
     links = Links()
     links.feed((out / "other.html").read_text())
     reports = [value for _, _, value in links.found if value.endswith("report.html")]

@@ -126,6 +126,7 @@ def build_run(
         decision_point=decision_point,
         requests=requests,
         duration_s=duration_s,
+        decision_duration_s=None if exploratory else max(duration_s, 600.0),
         warmup="fixed",
         warmup_requests=20,
         replications=replications,
@@ -135,7 +136,8 @@ def build_run(
     folder.path.mkdir(parents=True)
     changes = dict(plan or {})
     contract = _with_lengths(changes.pop("contract", contract))
-    text = _campaign(made, contract, {"exploratory": exploratory, **changes})
+    matrix = changes.pop("matrix", matrix)
+    text = _campaign(made, contract, matrix, {"exploratory": exploratory, **changes})
     folder.file(layout.CAMPAIGN).write_text(text)
     gates = _gates(folder.file(layout.CAMPAIGN))
     folder.file(layout.GATES).write_text(json.dumps(gates, indent=1) + "\n")
@@ -237,7 +239,7 @@ def _facts(each: Made, row: Mapping[str, Any]) -> CandidateFacts:
         "bound_itl_ms": 4.0,
         "measured": each.measured,
         "skipped": None if each.measured else _left_out(row),
-        "fingerprint": _digest(each.name) if each.measured else None,
+        "fingerprint": launch_fingerprint(each.name) if each.measured else None,
     }
     return CandidateFacts(**{**values, **each.facts})
 
@@ -609,8 +611,13 @@ def _with_lengths(contract: ContractFacts) -> ContractFacts:
     )
 
 
-def _campaign(made: Sequence[Made], contract: ContractFacts, plan: Mapping[str, Any]) -> str:
-    """The canonical campaign with these candidates, this contract and what the plan changes.
+def _campaign(
+    made: Sequence[Made],
+    contract: ContractFacts,
+    matrix: MatrixFacts,
+    plan: Mapping[str, Any],
+) -> str:
+    """The canonical campaign with these candidates, contract, loads, and the plan's changes.
 
     Names that it lacks are made from B, or from D where they are not measured; A is too, as
     no bound rejects its own device at four streams.
@@ -624,10 +631,39 @@ def _campaign(made: Sequence[Made], contract: ContractFacts, plan: Mapping[str, 
     if "switch_if_saves" in plan:
         document["switch_if_saves"] = _with_unit(plan["switch_if_saves"] * 100, "%")
     document["candidates"] = [
-        {**known.get(each.name, known["D" if not each.measured else "B"]), "name": each.name}
+        _priced(each, known.get(each.name, known["D" if not each.measured else "B"]))
         for each in made
     ]
+    document["matrix"] = _stated_matrix(matrix)
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def _priced(each: Made, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The candidate's entry; a price that the plan has stated is stated."""
+    assumptions = {n: v for n, v in known["assumptions"].items() if n != "price"}
+    price = each.price if isinstance(each.price, PriceFacts) else None
+    if price is None and each.price is not None:
+        assumptions["price"] = f"{each.price:.12g} USD/h"
+    elif price is not None and price.stated and price.unit.endswith("/h"):
+        assumptions["price"] = f"{price.value:.12g} {price.unit}"
+    return {**known, "name": each.name, "assumptions": assumptions}
+
+
+def _stated_matrix(matrix: MatrixFacts) -> dict[str, Any]:
+    """The loads and amounts as a campaign file states them."""
+    rates = [p.rate_per_s for p in matrix.load_points if p.is_open]
+    found = {
+        "concurrency": [p.concurrency for p in matrix.load_points if not p.is_open],
+        "rates": "search" if matrix.search_rates else [_with_unit(r, "/s") for r in rates],
+        "max_in_flight": next((p.max_in_flight for p in matrix.load_points if p.is_open), None),
+        "requests": matrix.requests,
+        "duration": _with_unit(matrix.duration_s, "s"),
+        "warmup": matrix.warmup,
+        "warmup_requests": matrix.warmup_requests,
+        "replications": matrix.replications,
+        "seed": matrix.seed,
+    }
+    return _without_none(found)
 
 
 def stated(contract: ContractFacts) -> dict[str, Any]:
@@ -704,6 +740,11 @@ def _gates(path: Path) -> dict[str, Any]:
 
 def _seed(plan: RunPlan, point: LoadPoint, replication: int) -> int:
     return int(_digest(str(plan.matrix.seed), point.name, str(replication))[:8], 16)
+
+
+def launch_fingerprint(name: str) -> str:
+    """The fingerprint that a candidate of that name is launched with."""
+    return _digest(name)
 
 
 def _digest(*parts: str) -> str:

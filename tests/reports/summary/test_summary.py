@@ -192,6 +192,22 @@ def test_an_earlier_launch_of_a_replication_that_failed_is_a_threat(tmp_path):
     assert first.threats == ("an earlier launch of this replication failed",)
 
 
+def test_a_launch_at_production_clocks_that_failed_is_told_and_fails_nobody(tmp_path):
+    folder = build_run(tmp_path, (B,), **QUICK)
+    again = folder.launch("B", 0) / "production"
+    again.mkdir()
+    (again / "launch.json").write_text(json.dumps({"state": "failed", "error": "no memory"}))
+    who = {"candidate": "B", "replication": 0, "production": True}
+    with folder.file("ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps({"event": "launch-failed", **who, "why": "no memory"}) + "\n")
+    run = read_run(folder.path)
+
+    first, *others = summary_of(run, gathered(run)).candidate("B").launches
+    assert {launch.state for launch in (first, *others)} == {"ready"}
+    assert first.threats == ("its launch at production clocks failed: no memory",)
+    assert all(launch.threats == () for launch in others)
+
+
 def test_the_time_to_one_more_replica_says_what_it_lacks(honest):
     number = honest[1].candidate("B").first_token_s
 

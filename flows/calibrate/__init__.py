@@ -1,0 +1,1 @@
+"""Microbenchmarks of a host: they turn assumed rates into measured ones."""
