@@ -9,6 +9,7 @@ installed.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -50,6 +51,17 @@ def build(folder: Path) -> Path:
     source = HERE / "stream_server.c"
     subprocess.run(["gcc", "-O2", "-Wall", "-o", server, source], check=True)
     return server
+
+
+@contextmanager
+def on(cpus: set[int]) -> Iterator[None]:
+    """What is started within runs on these processors alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @contextmanager
@@ -220,17 +232,26 @@ def ready_for_the_lesson(server: Path, folder: Path) -> float:
 
 
 def pacing(
-    server: Path, folder: Path, *, rate_per_s: float, tokens: int = TOKENS
+    server: Path, folder: Path, *, rate_per_s: float, tokens: int = TOKENS, apart: bool = False
 ) -> dict[str, float]:
-    """Constant arrivals for five seconds: how constant the gaps between sends were."""
+    """Constant arrivals for five seconds: how constant the gaps between sends were.
+
+    `apart` gives server and client a processor each, as a campaign's placement does.
+    """
     plan_path, raw_path, log = folder / "plan", folder / "raw", folder / "log"
-    with serving(server, log, close_after=False, tokens=tokens) as port:
+    cpus = sorted(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        with on({cpus[0]} if apart else set(cpus)):
+            serve = serving(server, log, close_after=False, tokens=tokens)
+            port = stack.enter_context(serve)
         requests = round(5 * rate_per_s)
         plan(plan_path, port, rate_per_s=rate_per_s, requests=requests, tokens=tokens)
-        load_process(plan_path, raw_path)
+        with on({cpus[-1]} if apart else set(cpus)):
+            load_process(plan_path, raw_path)
     run = read_raw(raw_path)
     gaps = np.diff(np.array([request.sent_ns for request in run.requests])) / NS_PER_MS
     return {
+        "apart": float(apart),
         "rate_per_s": rate_per_s,
         "chunks_per_s": rate_per_s * tokens,
         "cv": float(gaps.std() / gaps.mean()),
@@ -292,10 +313,14 @@ def main() -> None:
         ready_s = ready_for_the_lesson(server, folder)
         print(f"\nready to send after {ready_s:.3f} s (250 requests of 1024 tokens, ≤0.5)")
         paces = [
-            pacing(server, folder, rate_per_s=rate, tokens=tokens)
+            pacing(server, folder, rate_per_s=rate, tokens=tokens, apart=apart)
+            for apart in (False, True)
             for rate, tokens in ((8.0, TOKENS), (20.0, TOKENS), (200.0, 4), (200.0, TOKENS))
         ]
-        print("\nconstant arrivals (CV ≤0.01 up to 20/s, deviation of gaps ≤0.2 ms above)")
+        print(
+            "\nconstant arrivals (CV ≤0.01 up to 20/s, deviation of gaps ≤0.2 ms above), first"
+            " on shared processors, then each on one of its own (apart 1)"
+        )
         for pace in paces:
             print("  ".join(f"{name} {value:.4g}" for name, value in pace.items()))
         for streams in results:
