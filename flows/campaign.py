@@ -90,6 +90,7 @@ def run_campaign(work: Underway) -> None:
     finally:
         if work.held and work.still_billed is None:
             release(work)
+        work.measurers.end()
 
 
 async def _run(work: Underway) -> None:
@@ -411,6 +412,7 @@ async def released() -> None:
         await asyncio.to_thread(release, work)
     except StillBilled as error:
         work.still_billed = error
+    await asyncio.to_thread(work.measurers.end)
 
 
 @_step

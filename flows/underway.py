@@ -30,6 +30,7 @@ from flows.launching import Prepared
 from flows.machine.found import FoundMachine
 from flows.machine.ordered import Ordered
 from flows.matrix import above_a_miss, cell_name, with_proof
+from flows.measuring.measurers import Measurers
 from flows.predicting.known import Known
 from flows.preflight import Question
 from flows.progress import Progress
@@ -137,6 +138,7 @@ class Underway:
         self.around = around
         self.interruption = around.interruption
         self.progress = around.progress
+        self.measurers = Measurers(around.interruption)
         self.prepared: dict[str, Prepared] = {}
         self.held: dict[str, Held] = {}
         self.lost_hosts: set[str] = set()

@@ -106,10 +106,8 @@ def serve(work: Underway, visit: Visit) -> Serving:
 
 
 def stop(work: Underway, serving: Serving, visit: Visit, death: LaunchError | None) -> None:
-    """End the server and the process that measured it; ``death`` is why it was gone before."""
-    with serving.measurer:
-        pass
-    serving.measurer.forget_silence()
+    """End the server, let go of who measured it; ``death`` is why it was gone before."""
+    work.measurers.give_back(serving.measurer)
     running = serving.running
     if running is None:
         return
@@ -152,7 +150,7 @@ def _explain(
 def _server(work: Underway, visit: Visit, launch: str, since_s: float | None) -> Serving:
     cpus, host = placement(work, visit.candidate), machine_of(work, visit.host)
     folder = work.launch_folder(visit)
-    with _given_up(_measurer(work, visit, cpus)) as measurer:
+    with _measurer(work, visit, cpus) as measurer:
 
         def told(progress: StartProgress) -> None:
             work.interruption.check()
@@ -198,29 +196,30 @@ def _service(work: Underway, visit: Visit, launch: str) -> Serving:
         launch,
         endpoints=endpoints,
         served_model=model,
-        measurer=_measurer(work, visit, cpus),
+        measurer=_taken(work, visit, cpus),
         placement=cpus,
         place=place_to(work, visit, [each.url for each in endpoints]),
     )
 
 
-def _measurer(work: Underway, visit: Visit, cpus: CpuPlacement) -> MeasuringProcess:
-    """Started before the server: its imports are done when the server is ready."""
+def _taken(work: Underway, visit: Visit, cpus: CpuPlacement) -> MeasuringProcess:
     log = work.launch_folder(visit) / _LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     is_here = load_host(work, visit.candidate) == LOCAL
-    return MeasuringProcess(log, work.interruption, (cpus.load or ()) if is_here else ())
+    return work.measurers.take(log, (cpus.load or ()) if is_here else ())
 
 
 @contextmanager
-def _given_up(measurer: MeasuringProcess) -> Iterator[MeasuringProcess]:
-    """The process, ended where the block fails."""
+def _measurer(work: Underway, visit: Visit, cpus: CpuPlacement) -> Iterator[MeasuringProcess]:
+    """Taken before the server starts: its imports are done when that is ready.
+
+    Given back where the block fails.
+    """
+    measurer = _taken(work, visit, cpus)
     try:
         yield measurer
     except BaseException:
-        with measurer:
-            pass
-        measurer.forget_silence()
+        work.measurers.give_back(measurer)
         raise
 
 

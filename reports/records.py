@@ -124,7 +124,8 @@ def read_records(path: Path) -> Records:
         a column.
     """
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # read_table() would import pandas first
+            table = file.read()
     except (OSError, pa.ArrowInvalid) as error:
         seen = str(error).splitlines()[0].rstrip(".")
         raise RecordsError(
@@ -153,7 +154,8 @@ def identities(path: Path) -> Mapping[str, frozenset[object]]:
         Where the file is no Parquet file, or lacks one of these columns.
     """
     try:
-        table = pq.read_table(path, columns=list(_IDENTITY))
+        with pq.ParquetFile(path) as file:
+            table = file.read(columns=list(_IDENTITY))
         return {
             name: frozenset(pc.unique(table.column(name)).to_pylist()) for name in _IDENTITY
         }

@@ -46,7 +46,8 @@ class Thin:
 def read_thin(path: Path) -> Thin:
     """The thin columns of a records file; raises RecordsError where it cannot be read."""
     try:
-        table = pq.read_table(path, columns=list(_NAMES))
+        with pq.ParquetFile(path) as file:
+            table = file.read(columns=list(_NAMES))
     except (OSError, pa.ArrowException) as error:
         seen = str(error).splitlines()[0].rstrip(".")
         raise RecordsError(

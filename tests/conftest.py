@@ -127,6 +127,18 @@ COUNTED = (
 )
 
 
+# the Makefile's shares of tests of processes: three quarters of all modules have none of them
+SHARES = ("e2e and not timed", "timed")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave modules unread in which no test can be of the share; each worker saves seconds."""
+    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if not is_module or config.getoption("markexpr") not in SHARES:
+        return None
+    return None if b"mark.e2e" in collection_path.read_bytes() else True
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what must run alone, by the place that it lies in."""

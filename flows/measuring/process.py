@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -29,23 +31,35 @@ class MeasuringProcess:
     """A started one; leaving it as a context manager ends it, with any load that it runs."""
 
     def __init__(self, log: Path, interruption: Interruption, cpus: Sequence[int] = ()) -> None:
-        """Start it on these CPUs (none: on all); what it complains of goes to ``log``."""
+        """Start it on these CPUs (none: on all); what it complains of is kept in ``log``."""
+        self.cpus = tuple(cpus)
         self._log = log
         self._interruption = interruption
+        self._was_told = False
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._kept = 0
         words = [",".join(map(str, cpus))] if cpus else []
-        with log.open("wb") as file:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-P", "-m", "flows.measuring", *words],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                process_group=0,  # the terminal's Ctrl-C reaches it through us alone
-            )
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [sys.executable, "-P", "-m", "flows.measuring", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            process_group=0,  # the terminal's Ctrl-C reaches it through us alone
+        )
 
     @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether it can measure for another launch: one that was told to stop may yet end."""
+        return not self._was_told and self._process.poll() is None
+
+    def turn_to(self, log: Path) -> None:
+        """Keep in ``log`` what it complains of from now on."""
+        self._log = log
 
     def ask(self, job: Ask) -> Survey:
         """How the server counts; RunoffError where it cannot be measured."""
@@ -59,13 +73,18 @@ class MeasuringProcess:
 
     def stop_load(self) -> None:
         """Tell it to end what it does, as Ctrl-C would; does not wait."""
+        self._was_told = True
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
-    def forget_silence(self) -> None:
-        """Remove the log of one that has ended without a complaint."""
-        if self._log.exists() and not self._log.stat().st_size:
-            self._log.unlink()
+    def keep_words(self) -> None:
+        """Add to the log what it has complained of; there is none of one that did not."""
+        descriptor = self._said.fileno()
+        new = os.pread(descriptor, os.fstat(descriptor).st_size - self._kept, self._kept)
+        if new:
+            with suppress(OSError), self._log.open("ab") as log:  # a full disk ends nothing
+                log.write(new)
+                self._kept += len(new)
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +103,8 @@ class MeasuringProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self.keep_words()
+        self._said.close()
 
     def _done(self, job: Job) -> Any:
         """The job's value; raises what it raised, or CampaignInterrupted."""
@@ -129,8 +150,12 @@ class MeasuringProcess:
         except (BrokenPipeError, EOFError):
             self._interruption.check()
             code = self._process.wait()
-            said = self._log.read_bytes()[-_LAST_WORDS:].decode(errors="replace").strip()
-            last = said.splitlines()[-1] if said else "it said nothing"
+            self.keep_words()
+            there = self._said.fileno()
+            since = max(0, os.fstat(there).st_size - _LAST_WORDS)
+            said = os.pread(there, _LAST_WORDS, since)
+            words = said.decode(errors="replace").split("\n")
+            last = next((each for each in reversed(words) if each.strip()), "it said nothing")
             raise InfrastructureError(
                 "the measuring process", f"ended with code {code}: {last}", f"Read {self._log}"
             ) from None

@@ -109,8 +109,8 @@ def write_telemetry(path: Path, told: Telemetry) -> None:
 def read_telemetry(path: Path) -> Telemetry:
     """The samples of a file of this version; raises RecordsError."""
     try:
-        with path.open("rb") as file:
-            table = pq.read_table(file)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     except (OSError, pa.ArrowInvalid) as error:
         raise RecordsError(
             str(path), f"cannot be read: {error}", "Restore the file."
