@@ -20,8 +20,11 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     programs = {"PATH": f"{smi.programs}:{folder.environment['PATH']}"}
     told = {"FAKE_SMI_STATE": str(smi.state), "FAKE_SMI_SCENE": "h200-580", "FAKE_SMI_MODE": ""}
     folder.environment = {**folder.environment, **programs, **told}
+    # one stream: two fall in and out of step, which is a trend in a cell of one second
     campaign = folder.campaign(
-        [llama("a")], contract=PATIENT, matrix={"rates": [], "requests": 60}
+        [llama("a")],
+        contract={**PATIENT, "concurrency": 1},
+        matrix={"concurrency": [1], "rates": [], "requests": 60, "warmup_requests": 10},
     )
 
     done = folder.compare(campaign)
@@ -31,7 +34,7 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     (locked,) = events(run, "clocks-locked")
     assert locked["mhz"]["0"] == 1980
     found = {(cell.name.load_point, cell.file.clocks) for cell in run.cells}
-    assert found == {("closed-2", "locked"), ("closed-2-production", "production")}
+    assert found == {("closed-1", "locked"), ("closed-1-production", "production")}
     assert len(run.cells) == 4
     again = sorted(run.folder.path.glob("launch/a/*/production/launch.json"))
     assert [path.parts[-3] for path in again] == ["0", "1"]
@@ -40,7 +43,7 @@ def test_clocks_are_locked_where_they_hold_and_the_winner_is_repeated_at_free_on
     assert [launch.state for launch in candidate.launches] == ["ready", "ready"]
     cost = {cell.load_point: cell.measures["usd_per_1m_compliant"] for cell in candidate.cells}
     (ranked,) = run.decision.ranking
-    assert ranked.usd_per_1m.value == cost["closed-2-production"].value
+    assert ranked.usd_per_1m.value == cost["closed-1-production"].value
     assert ranked.usd_per_1m.note.endswith("at production clocks")
     control = json.loads((run.folder.path / "hosts/local/control.json").read_text())
     assert all(each["restored"] in (True, None) for each in control["settings"])
