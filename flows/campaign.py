@@ -90,7 +90,6 @@ def run_campaign(work: Underway) -> None:
     finally:
         if work.held and work.still_billed is None:
             release(work)
-        work.measurers.end()
 
 
 async def _run(work: Underway) -> None:

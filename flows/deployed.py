@@ -30,6 +30,7 @@ from flows.store.places import store_place
 from flows.sweeping import swept
 from flows.taking_up import Options
 from flows.underway import utc_now
+from flows.work_folder import at_work
 from reports.run import layout
 from reports.run.baseline_file import Versions
 from reports.signoff import Refused
@@ -96,7 +97,7 @@ def compare(
         said = f"{outcome.decision.sentence}{_early(outcome.why)}"
         return outcome.exit_code, f"{said} Report: {report}"
 
-    return told_plainly(in_turn(campaign, run, allow, skip_when_late_min))
+    return told_plainly(at_work(lambda: in_turn(campaign, run, allow, skip_when_late_min)))
 
 
 @flow(name="runoff-reevaluate", flow_run_name=_titled, persist_result=False)
@@ -162,7 +163,7 @@ def reevaluate(
         told = "" if found.told is None else f" {found.told}"
         return found.exit_code, f"{said.sentence}{_early(said.ended_early)}{told} {said.place}"
 
-    return told_plainly(in_turn(campaign, run, allow, skip_when_late_min))
+    return told_plainly(at_work(lambda: in_turn(campaign, run, allow, skip_when_late_min)))
 
 
 @flow(name="runoff-signoff", flow_run_name=_titled, persist_result=False)
@@ -204,7 +205,7 @@ def signoff(
         until = found.valid_until or "no date"
         return ExitCode.DECIDED, f"signed by {by}, valid until {until}: {found.sentence}"
 
-    return told_plainly(ended(sign))
+    return told_plainly(at_work(lambda: ended(sign)))
 
 
 @flow(name="runoff-sweep", persist_result=False)
@@ -222,7 +223,7 @@ def sweep(stores: list[str] = ["runs"]) -> State[Any]:  # noqa: B006
         gone = swept(os.environ, roots, utc_now)
         return ExitCode.DECIDED, f"removed: {', '.join(gone) or 'nothing was left behind'}"
 
-    return told_plainly(ended(remove))
+    return told_plainly(at_work(lambda: ended(remove)))
 
 
 def _early(why: str | None) -> str:

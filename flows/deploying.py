@@ -26,6 +26,7 @@ from prefect.workers.utilities import (
 from flows import deployed
 from flows.deployments import Deployment, Schedule, Verb
 from flows.errors import InfrastructureError, UsageError
+from flows.work_folder import PULL_STEP
 
 PROCESS: Final = "process"
 _FLOWS: Final[Mapping[Verb, Flow[..., Any]]] = {
@@ -34,8 +35,6 @@ _FLOWS: Final[Mapping[Verb, Flow[..., Any]]] = {
     "signoff": deployed.signoff,
     "sweep": deployed.sweep,
 }
-# without it Prefect copies the folder, with all runs in it, before each run
-_CHANGE_FOLDER: Final = "prefect.deployments.steps.set_working_directory"
 _OURS: Final = (409, 422)  # statuses that blame what was sent
 _ANCHOR: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # intervals count from a full hour
 
@@ -155,7 +154,8 @@ async def _put(
         tags=list(deployment.tags),
         work_pool_name=pool.name,
         job_variables=dict(pool.job_variables),
-        pull_steps=[{_CHANGE_FOLDER: {"directory": pool.folder}}],
+        # without a step Prefect copies the folder, with all runs in it, before each run
+        pull_steps=[{PULL_STEP: {"directory": pool.folder}}],
     )
     return name
 

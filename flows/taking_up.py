@@ -228,6 +228,8 @@ def taken_up(options: Options, around: Surroundings, ask: Ask) -> Iterator[Under
                 if not again and stated.place.bucket is None:
                     _drop_unbegun(store)
                 raise
+            finally:
+                work.measurers.end()
 
 
 def _drop_unbegun(store: Store) -> None:

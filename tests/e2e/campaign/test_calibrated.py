@@ -11,7 +11,7 @@ from reports.run.manifest_file import Manifest
 from reports.run.read import read_file
 from tests.e2e.campaign.conftest import CONTRACT, events, kept, llama, written
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("campaigns")]
 
 
 def test_a_host_is_calibrated_and_a_candidate_that_its_rates_speak_against_is_not_launched(

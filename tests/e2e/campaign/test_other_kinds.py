@@ -21,7 +21,7 @@ from tests.e2e.campaign.conftest import (
     planned,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("campaigns")]
 VERDICTS = (0, 4, 5, 7)
 
 

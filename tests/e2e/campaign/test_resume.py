@@ -16,7 +16,7 @@ from tests.e2e.campaign.conftest import (
     planned,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("prefect")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("campaigns")]
 
 
 def test_killed_at_three_points_it_leaves_the_cells_of_an_undisturbed_run(folder):

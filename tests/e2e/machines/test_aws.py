@@ -15,7 +15,7 @@ from tests.e2e.machines.conftest import far_llama, found_in, on_aws
 from tests.flows.amazon.aws_endpoint import Fault
 from tests.flows.amazon.conftest import left_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("aws")]
 
 
 def test_a_rented_machine_serves_is_measured_and_leaves_nothing_in_the_account(

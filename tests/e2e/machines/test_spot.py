@@ -10,7 +10,7 @@ from tests.e2e.machines.conftest import far_llama, on_aws
 from tests.flows.amazon.conftest import left_in
 from tests.flows.remote.metadata import REBALANCE, SPOT, serving_metadata
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("ssh")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("aws")]
 END = {"action": "terminate", "time": "2026-11-30T15:00:00Z"}
 
 

@@ -185,6 +185,8 @@ def of_home(home: Path) -> dict[int, str]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     path = tmp_path_factory.mktemp("team")
     (path / "locks").mkdir()
+    for module in ("click", "token", "yaml"):  # of the user's own; none of ours is hidden
+        (path / f"{module}.py").write_text("raise SystemExit('not the module meant')\n")
     plain = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     environment = {
         **plain,
