@@ -26,11 +26,11 @@ demo: install
 	$(BIN)/runoff screen catalog/campaigns/canonical.yaml
 	$(BIN)/runoff compare catalog/campaigns/local.yaml --allow 5
 
-# tests of processes wait for them half of their time, so four run at once; those that measure
+# tests of processes wait for them half of their time, so three run at once; those that measure
 # time run one after the other, with nothing beside them
 test: install
 	$(BIN)/pytest -m "not e2e" --numprocesses 2 --dist loadgroup
-	$(BIN)/pytest -m "e2e and not timed" --numprocesses 4 --dist loadgroup
+	$(BIN)/pytest -m "e2e and not timed" --numprocesses 3 --dist loadgroup
 	$(BIN)/pytest -m timed
 
 lint: install

@@ -17,9 +17,8 @@ from typing import Final
 MARK: Final = "RUNOFF_LAUNCH"
 NO_LEADER: Final = -1  # a family known by its mark alone
 _PROC: Final = Path("/proc")
-_GONE: Final = "ZX"  # dead: a zombie holds no memory, no socket, no device
 # fields of /proc/PID/stat after the name
-_STATE, _PARENT, _GROUP, _SESSION, _STARTED = 0, 1, 2, 3, 19
+_STATE, _PARENT, _GROUP, _SESSION, _THREADS, _STARTED = 0, 1, 2, 3, 17, 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ def living() -> Iterator[Process]:
 def process_of(pid: int) -> Process | None:
     """The living process of this id."""
     fields = _fields(pid)
-    if len(fields) <= _STARTED or fields[_STATE].decode() in _GONE:
+    if len(fields) <= _STARTED or _is_gone(fields):
         return None
     return Process(
         pid=pid,
@@ -74,6 +73,15 @@ def process_of(pid: int) -> Process | None:
         state=fields[_STATE].decode(),
         started_ticks=int(fields[_STARTED]),
     )
+
+
+def _is_gone(fields: list[bytes]) -> bool:
+    """Whether it holds no memory, no socket and no device any more.
+
+    A zombie does not, unless it is only the first of several threads that has ended.
+    """
+    state = fields[_STATE].decode()
+    return state == "X" or (state == "Z" and int(fields[_THREADS]) <= 1)
 
 
 def parent_of(pid: int) -> int | None:

@@ -109,7 +109,7 @@ class Keeper:
         guard.dismiss()
         return {
             "why": why,
-            "exit_code": child.exit_code(),
+            "exit_code": child.exit_code() if ended.left else child.reap(),
             "signals": list(ended.signals),
             "duration_ns": ended.duration_ns,
             "left": [[each.pid, each.state] for each in ended.left],
