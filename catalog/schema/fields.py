@@ -25,6 +25,8 @@ _POSITIVE = (
     Dimension.RATE,
     Dimension.THROUGHPUT,
 )
+# Costs are compared by their ratio, and nothing has none.
+_PAID = (Dimension.PRICE, Dimension.COST)
 _FACT_KEYS = {"value", "source", "date", "basis", "note"}
 
 
@@ -121,6 +123,11 @@ def _plausible(number: float, seen: object, dimension: Dimension) -> float:
         raise ValueError(f"{seen!r} is negative; give the amount itself")
     if number == 0 and dimension in _POSITIVE:
         raise ValueError(f"{seen!r} is no rate; give more than zero, or leave it out")
+    if number == 0 and dimension in _PAID:
+        raise ValueError(
+            f"{seen!r} compares with nothing; give what is paid, of one's own machine its "
+            "share of purchase and power, or leave it out: unknown"
+        )
     if number > 1 and dimension is Dimension.SHARE:
         raise ValueError(f"{seen!r} is more than the whole; write a share as '95%'")
     return number

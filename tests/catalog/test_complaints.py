@@ -127,6 +127,12 @@ def refusal(tmp_path: Path, text: str, model: type | None = None) -> str:
         ),
         (
             "runtime: vllm",
+            "runtime: vllm\n    assumptions: {price: $0/h}",
+            "file.yaml:13: candidates[0].assumptions.price: '$0/h' compares with nothing. "
+            "Give what is paid",
+        ),
+        (
+            "runtime: vllm",
             "runtime: vllm\n    extra_args: --seed 1",
             "candidates[0].extra_args: '--seed 1' is not a list",
         ),
@@ -195,6 +201,7 @@ def test_a_fault_in_a_source_is_said_before_the_facts_that_refer_to_it(
     ("old", "new", "message"),
     [
         ("price: $1/h", "price: -$1/h", "file.yaml:12: offers[0].price: '-$1/h' is negative"),
+        ("price: $1/h", "price: $0/h", "file.yaml:12: offers[0].price: '$0/h' compares with"),
         ("price: $1/h", "price: 1", "file.yaml:12: offers[0].price: 1 has no unit"),
         ("price: $1/h", "price: $1", "'$1' needs the unit of '$3.43/h'"),
         ("source: list", "source: lost", "offers[0]: source 'lost' is not under sources"),
