@@ -128,8 +128,7 @@ def refusal(tmp_path: Path, text: str, model: type | None = None) -> str:
         (
             "runtime: vllm",
             "runtime: vllm\n    assumptions: {price: $0/h}",
-            "file.yaml:13: candidates[0].assumptions.price: '$0/h' compares with nothing. "
-            "Give what is paid",
+            "candidates[0].assumptions.price: '$0/h' compares with nothing. Give what is paid",
         ),
         (
             "runtime: vllm",
