@@ -274,7 +274,7 @@ def test_a_link_without_the_lessons_figures_passes() -> None:
         ({"link": "rope"}, "link", "link 'rope' is not in the catalog"),
         ({"price": "$2400/h"}, "price", "is 1200 USD per device and hour"),
         ({"price": "$0.02/h"}, "price", "is 0.01 USD per device and hour"),
-        ({"price": "0 EUR/h"}, "price", "is 0 EUR per device and hour"),
+        ({"price": "0.02 EUR/h"}, "price", "is 0.01 EUR per device and hour"),
         ({"date": "2026-08-23"}, "date", "the price is dated 2026-08-23, after 2026-08-22"),
     ],
 )
